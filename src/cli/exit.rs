@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+use crate::session::cluster::ConnectError;
 use crate::session::load::{Conclusion, LoadVerbError};
 
 /// How a command ended; documented in `--help`.
@@ -44,6 +45,14 @@ impl From<Conclusion> for Exit {
             Conclusion::Invalid => Self::Invalid,
             Conclusion::NothingAnswered => Self::CouldNotMeasure,
         }
+    }
+}
+
+/// An error of finding a cluster with its exit code.
+pub fn of_connection(error: ConnectError) -> anyhow::Error {
+    match error.is_usage() {
+        true => UsageError { message: error.to_string() }.into(),
+        false => error.into(),
     }
 }
 

@@ -18,7 +18,7 @@ use super::push::push_to;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::report::load::{LoadResult, text};
-use crate::session::load::{self, Conclusion, Receivers};
+use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
 use crate::terms::{LiveSecond, RequestRow, StopSignal};
 use options::{Options, asked};
@@ -128,6 +128,11 @@ fn join(prepared: &load::Prepared, turn: TurnArgument, is_quiet: bool) -> anyhow
 /// What is gathered goes to standard output as it comes, for whoever asked for it elsewhere.
 fn relay(prepared: &load::Prepared) -> anyhow::Result<Exit> {
     let stop = interrupt::install();
-    load::relay(prepared, &stop, &mut |relay| println!("{}", relay.line())).map_err(of_load)?;
+    let mut number = 0;
+    let mut tell = |relay: Relay| {
+        number += 1;
+        println!("{}", relay.line(number));
+    };
+    load::relay(prepared, &stop, &mut tell).map_err(of_load)?;
     Ok(Exit::Done)
 }

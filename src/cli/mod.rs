@@ -13,9 +13,12 @@ mod lab;
 mod language;
 mod load;
 mod options;
+mod order;
 mod predict;
 mod push;
 mod report;
+mod resolved;
+mod restore;
 mod serve;
 mod sessions;
 mod tune;
@@ -54,12 +57,15 @@ enum Verb {
     // Boxed: it has many fields as well.
     Verify(Box<verify::Arguments>),
     Report(report::Arguments),
+    Restore(restore::Arguments),
     Serve(serve::Arguments),
     Sessions(sessions::Arguments),
     Lab(lab::Arguments),
     Doctor(doctor::Arguments),
     #[command(hide = true, name = "__guardian")]
     Guardian(guardian::Arguments),
+    #[command(hide = true, name = "__order")]
+    Order(order::Arguments),
 }
 
 /// Runs the command that was typed and returns its exit code; errors are printed here.
@@ -86,7 +92,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {
-    if !matches!(verb, Verb::Guardian(_)) {
+    if !matches!(verb, Verb::Guardian(_) | Verb::Order(_)) {
         crate::session::guardian::end_abandoned().iter().for_each(|line| eprintln!("{line}"));
     }
     match verb {
@@ -97,11 +103,13 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Compare(arguments) => compare::run(arguments),
         Verb::Verify(arguments) => verify::run(*arguments),
         Verb::Report(arguments) => report::run(arguments),
+        Verb::Restore(arguments) => restore::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),
         Verb::Sessions(arguments) => sessions::run(arguments),
         Verb::Lab(arguments) => lab::run(arguments),
         Verb::Doctor(arguments) => doctor::run(arguments),
         Verb::Guardian(arguments) => guardian::run(&arguments),
+        Verb::Order(arguments) => order::run(&arguments),
     }
 }
 

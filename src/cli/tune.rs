@@ -9,15 +9,17 @@ use clap::{ArgAction, ValueHint};
 
 use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
+use super::resolved::resolve;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{self, Key, Plan, Typed};
+use crate::plan::{Key, Plan, Typed};
 use crate::report::json::plan_value;
 use crate::report::outside::{pad, width};
 use crate::report::planned::{self, PlanRow};
 use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Format, Language, Story, fold};
+use crate::session::cluster::{self, Found};
 use crate::session::local::{self, RunOptions};
 use crate::session::tune::Ended;
 use crate::session::{push, report};
@@ -38,6 +40,7 @@ Examples:
   sweetspot tune --knob MALLOC_ARENA_MAX=2 --knob preload_app=true,false
   sweetspot tune quick.toml -o markdown=tuning.md
   sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
+  sweetspot tune --deployment shop --generator-image IMAGE   # where it runs, in a cluster
 
 A plan file holds the same settings by the same names, and flags come before it:
   workers = \"1..4\"
@@ -101,8 +104,7 @@ impl Arguments {
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let surroundings = local::surroundings().context("could not find the current folder")?;
     let typed = arguments.typed();
-    let plan = plan::resolve(&typed, &surroundings)
-        .map_err(|error| UsageError { message: error.to_string() })?;
+    let (plan, found) = resolve(&typed, &surroundings)?;
     if typed.has(Key::DryRun) {
         let text = match arguments.output.json {
             true => json(&plan.records)?,
@@ -120,8 +122,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let receivers = arguments.output.push.receivers()?;
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
     let stop = interrupt::install_with_answer();
-    let _turn = arguments.turn.take_alone(&stop)?;
-    tune(&plan, &shown, stop, !typed.has(Key::FreshSession))
+    // In a cluster nothing runs here that others could disturb.
+    let _turn = match &found {
+        Some(_) => None,
+        None => Some(arguments.turn.take_alone(&stop)?),
+    };
+    tune(&plan, found.as_ref(), &shown, (stop, !typed.has(Key::FreshSession)))
 }
 
 /// What is shown and written of a session, and how.
@@ -135,9 +141,9 @@ struct Shown<'a> {
 /// Measures, and writes the reports asked for.
 fn tune(
     plan: &Plan,
+    found: Option<&Found>,
     shown: &Shown<'_>,
-    stop: StopSignal,
-    may_resume: bool,
+    (stop, may_resume): (StopSignal, bool),
 ) -> anyhow::Result<Exit> {
     let is_stdout_taken = shown.outputs.iter().any(|output| output.path.is_none());
     let wanted = match (shown.is_quiet, is_stdout_taken) {
@@ -157,7 +163,10 @@ fn tune(
         consent: &mut ask,
         may_resume,
     };
-    let ended = local::tune(plan, options)?;
+    let ended = match (found, &plan.cluster) {
+        (Some(found), Some(cluster)) => cluster::tune(plan, (found, cluster), options)?,
+        _ => local::tune(plan, options)?,
+    };
     let story = fold(&ended.events, stored);
     let style = Channel::standard_output().in_language(shown.language).style;
     let written = report::write(&story, shown.outputs, &mut io::stdout(), style);

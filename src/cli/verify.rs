@@ -7,12 +7,14 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
 use super::language::LanguageArgument;
 use super::options::argument;
+use super::resolved::resolve;
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{Language, Stored, Style, document, fold, json, planned};
+use crate::session::cluster::{self, Found};
 use crate::session::local::{self, RunOptions};
 use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
@@ -66,7 +68,7 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-const AGAIN: [(Key, &str); 11] = [
+const AGAIN: [(Key, &str); 17] = [
     (Key::App, "The app's folder, where it was moved [default: the session's]"),
     (Key::Entry, "What the server is told to run, where the session was told"),
     (Key::Start, "The command that starts the server, where the session had one"),
@@ -81,6 +83,12 @@ const AGAIN: [(Key, &str); 11] = [
     ),
     (Key::User, "Whom the app and its server run as, where the session was told"),
     (Key::Seed, "Seed of everything random [default: 1]"),
+    (Key::Container, "Which of the Deployment's containers, where the session was told"),
+    (Key::Service, "The Service that leads to its pods, where the session was told"),
+    (Key::Context, "A context of the kubeconfig [default: its current one]"),
+    (Key::GeneratorImagePullPolicy, "As of the session's generators, where it was told"),
+    (Key::GeneratorCpus, "Cores of each generator's pod, where the session was told"),
+    (Key::Yes, "Go on where the context's name looks like production"),
 ];
 
 /// What was typed of [`AGAIN`].
@@ -113,7 +121,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         .map_err(|error| super::sessions::with_exit_code(error.into()))?;
     let claim = claim(&store, arguments.session).map_err(with_exit_code)?;
     drop(store);
-    let plan = plan_again(&arguments, &claim)?;
+    let (plan, found) = plan_again(&arguments, &claim)?;
     let language = arguments.language.language();
     let wanted = match (arguments.quiet, arguments.json) {
         (true, _) => None,
@@ -121,7 +129,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (false, false) => Some(Wanted::Everything),
     };
     let stop = interrupt::install_with_answer();
-    let _turn = arguments.turn.take_alone(&stop)?;
+    // In a cluster nothing runs here that others could disturb.
+    let _turn = match &found {
+        Some(_) => None,
+        None => Some(arguments.turn.take_alone(&stop)?),
+    };
     let mut stored = None;
     let options = RunOptions {
         stop,
@@ -133,7 +145,14 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         consent: &mut |_| false,
         may_resume: false,
     };
-    let verified = match local::verify(&claim, &plan, arguments.machines, options) {
+    let verified = match (&found, &plan.cluster) {
+        (Some(found), Some(cluster)) => {
+            let how = (arguments.machines, options);
+            cluster::verify(&claim, &plan, (found, cluster), how)
+        }
+        _ => local::verify(&claim, &plan, arguments.machines, options),
+    };
+    let verified = match verified {
         Err(error @ VerifyError::OtherMachine { .. }) => {
             eprintln!("sweetspot: {error}");
             return Ok(Exit::Invalid);
@@ -173,7 +192,7 @@ fn write(
 }
 
 /// The session's plan, with what was typed now where the store does not keep it.
-fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
+fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Option<Found>)> {
     let budget = arguments.budget.clone().unwrap_or_else(|| format_duration(DEFAULT_BUDGET));
     let typed = Typed { plan: arguments.plan.clone(), ..arguments.again.0.clone() }
         .with(Key::Budget, budget)
@@ -182,7 +201,7 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
     let typed = with_earlier(typed, &earlier, &claim.story.app, claim.slo.as_ref());
     let surroundings = local::surroundings().context("could not find the current folder")?;
     let wrong = |message: String| UsageError { message };
-    let plan = plan::resolve(&typed, &surroundings).map_err(|error| wrong(error.to_string()))?;
+    let (plan, found) = resolve(&typed, &surroundings)?;
     let differs = |(values, flag)| planned::differs(values, flag, Language::DATA);
     let differences: Vec<_> = plan::differences(&earlier, &plan).into_iter().map(differs).collect();
     if !differences.is_empty() {
@@ -190,7 +209,7 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
         let what = "the plan is not the one that was measured";
         return Err(wrong(format!("session {session}: {what}: {differences}")).into());
     }
-    Ok(without_knobs(plan))
+    Ok((without_knobs(plan), found))
 }
 
 fn exit(verified: &Verified) -> Exit {

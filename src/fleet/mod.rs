@@ -13,11 +13,13 @@ mod error;
 mod generator;
 mod merge;
 mod message;
+mod orders;
 mod relay;
 mod wire;
 
 pub use collector::{Collector, Gathered, OnLoss};
 pub use error::FleetError;
 pub use generator::{Membership, join};
-pub use message::{Gate, Load};
+pub use message::{Gate, Load, Offer};
+pub use orders::{Order, Orders, hand_over};
 pub use relay::Relay;

@@ -4,32 +4,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::terms::{FleetMember, LiveSecond, LoadRun, LoadSecond};
 
+#[derive(Serialize, Deserialize)]
+struct Line {
+    number: u64,
+    said: Relay,
+}
+
+/// What a line says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relay {
+    /// All generators are there. What hands over orders beside it is this program.
+    Ready {
+        program: String,
+    },
     Live(LiveSecond),
     /// The next second of the record, of all generators together.
     Second(Box<LoadSecond>),
-    /// The last line.
+    /// The last line of a load.
     Gathered {
         run: LoadRun,
         generators: Vec<FleetMember>,
     },
-    /// The last line, instead: in words.
+    /// The last line of a load, instead: in words.
     Failed {
         why: String,
     },
 }
 
 impl Relay {
-    /// As a line, without its end.
-    pub fn line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+    /// As a line, without its end. `number`: of the line among all, from 1; whoever reads a log
+    /// again after an outage tells by it what is new, also where its beginning has been removed.
+    pub fn line(self, number: u64) -> String {
+        serde_json::to_string(&Line { number, said: self }).unwrap_or_default()
     }
 
-    /// `None`: the line is something else, such as what the program said to people.
-    pub fn read(line: &str) -> Option<Self> {
-        serde_json::from_str(line).ok()
+    /// The line's number and what it says; `None`: it is something else, such as what the program
+    /// said to people.
+    pub fn read(line: &str) -> Option<(u64, Self)> {
+        let Line { number, said } = serde_json::from_str(line).ok()?;
+        Some((number, said))
     }
 }
 
@@ -41,8 +55,10 @@ mod tests {
     fn lines_come_back_and_what_is_said_to_people_is_none() {
         let second = LoadSecond { due: 7, ..LoadSecond::default() };
         for relay in [Relay::Second(Box::new(second)), Relay::Failed { why: "no".into() }] {
-            assert_eq!(Relay::read(&relay.line()), Some(relay));
+            assert_eq!(Relay::read(&relay.clone().line(3)), Some((3, relay)));
         }
-        assert_eq!(Relay::read("waiting for 3 generators"), None);
+        for words in ["waiting for 3 generators", "", "3", "{}"] {
+            assert_eq!(Relay::read(words), None);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Where a trial runs: a folder each. `local/` starts processes here, `simulated/` is a queueing
-//! simulation with a known answer and virtual time; `kubernetes/` has pods that generate a load.
+//! simulation with a known answer and virtual time; `kubernetes/` changes a Deployment where it runs,
+//! and has pods that generate a load.
 //!
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.
@@ -67,6 +68,8 @@ pub enum PlaceError {
     Inspection(Box<Unusable>),
     /// Something that the app needs, such as its database, does not run.
     Service(Box<Unusable>),
+    /// A cluster did not do what was asked of it; in words.
+    Cluster(String),
     /// The user asked to end while something was being started or stopped.
     Stopped,
 }

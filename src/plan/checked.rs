@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::cluster::Cluster;
 use super::run_as::Invoker;
 use crate::server::App;
 use crate::terms::{
@@ -17,7 +18,7 @@ use crate::terms::{
 pub struct Surroundings {
     /// The current folder, absolute.
     pub folder: PathBuf,
-    /// What a server started from here may use.
+    /// What a server started from here may use, or for a Deployment its container.
     pub cores: Cores,
     pub memory: Bytes,
     /// The folders of `PATH`, in which programs are found.
@@ -31,6 +32,8 @@ pub struct Plan {
     pub app: App,
     /// The adapter's name.
     pub server: String,
+    /// Where the app's pods run and what sends them the load; `None`: it runs on this machine.
+    pub cluster: Option<Cluster>,
     /// Ascending, without repeats, not empty.
     pub workers: Vec<Workers>,
     /// Ascending, without repeats, not empty.

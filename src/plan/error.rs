@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::app_error::{AppError, listed};
+use super::cluster_error::ClusterError;
 use super::header::HeaderError;
 use super::range::RangeError;
 use super::start_error::StartError;
@@ -103,6 +104,8 @@ pub enum Problem {
     Variable(#[from] VariableError),
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     #[error(transparent)]
     Knob(#[from] WrittenError),
     #[error("it must lie between {least} and {most}")]

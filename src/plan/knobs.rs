@@ -10,6 +10,7 @@ use super::options::Key;
 use super::settings::{Settings, Sourced, source_of};
 use super::variable::check_variable;
 use super::written_knob::{Subject, Written, WrittenError};
+use crate::server::command::has_place;
 use crate::server::{self, Adapter, App};
 use crate::terms::{Change, Variant};
 
@@ -112,7 +113,7 @@ fn changes(
         Subject::ReadyMade(set) => of_set(set, app, adapter),
         Subject::Variables(variables) => {
             let name = written.name.clone().ok_or(WrittenError::NoName)?;
-            variables.iter().try_for_each(|(name, _)| check_reserved(name))?;
+            variables.iter().try_for_each(|(name, _)| check_reserved(app, name))?;
             let env: BTreeMap<String, String> = variables.iter().cloned().collect();
             let is_there = |(name, value): (&String, &String)| app.env.get(name) == Some(value);
             if env.is_empty() {
@@ -125,7 +126,7 @@ fn changes(
             Ok(vec![vec![Change { knob: name.clone(), name, env, settings }]])
         }
         Subject::Variable(name) => {
-            check_reserved(name)?;
+            check_reserved(app, name)?;
             let change = |value: &String| {
                 let (name, value) = check_variable(name, value)?;
                 let env = BTreeMap::from([(name.clone(), value.clone())]);
@@ -164,8 +165,11 @@ fn of_set(
     Ok(all)
 }
 
-fn check_reserved(name: &str) -> Result<(), WrittenError> {
-    match RESERVED.contains(&name) {
+fn check_reserved(app: &App, name: &str) -> Result<(), WrittenError> {
+    let is_filled_in =
+        |value: &String| ["workers", "threads"].iter().any(|place| has_place(value, place));
+    let is_of_pods = app.pods.is_some() && app.env.get(name).is_some_and(is_filled_in);
+    match is_of_pods || RESERVED.contains(&name) {
         true => Err(WrittenError::Reserved { name: name.to_string() }),
         false => Ok(()),
     }

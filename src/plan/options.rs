@@ -97,6 +97,14 @@ options! {
     Start "start" "COMMAND" Form::Text, TUNED "\"bin/serve --workers {workers} --port {port}\"";
     /// The signal with which that command is asked to end [default: TERM]
     StopSignal "stop-signal" "NAME" Form::Text, TUNED "\"TERM\"";
+    /// A Deployment of a Kubernetes cluster to tune where it runs: its variables are changed for
+    /// the time, and put back; those of --env, {workers} and {threads} filled in, else
+    /// WEB_CONCURRENCY and RAILS_MAX_THREADS
+    Deployment "deployment" "NAME" Form::Text, TUNED "\"shop\"";
+    /// Which of its containers runs the app [default: its only one]
+    Container "container" "NAME" Form::Text, TUNED "\"app\"";
+    /// The Service that leads to its pods [default: the one that does]
+    Service "service" "NAME" Form::Text, TUNED "\"shop\"";
     /// A variable for the app, or its name alone for the value that sweetspot itself has; the value
     /// is never stored or shown; repeatable
     Env "env" "NAME[=VALUE]" Form::Table("env"), TUNED;
@@ -153,8 +161,22 @@ options! {
     /// End as soon as the capacity is known this well, such as 3% either way, and with exit code 4
     /// when the budget does not suffice for it [default: as the budget allows, 3% at best]
     Precision "precision" "SHARE" Form::Text, LIMITS "\"3%\"";
-    /// Where trials run: local, on this machine [default: local]
-    Place "place" "PLACE" Form::Text, COURSE "\"local\"";
+    /// Where trials run: local, on this machine, or kubernetes, on pods of a Deployment [default:
+    /// local, kubernetes with --deployment]
+    Place "place" "PLACE" Form::Text, COURSE "\"local\" or \"kubernetes\"";
+    /// The namespace of the Deployment [default: the context's]
+    Namespace "namespace" "NAME" Form::Text, COURSE "\"web\"";
+    /// The context of the kubeconfig that leads to its cluster [default: its current one]
+    Context "context" "NAME" Form::Text, COURSE "\"staging\"";
+    /// An image of sweetspot for the pods that send the load to a Deployment
+    GeneratorImage "generator-image" "IMAGE" Form::Text, COURSE "\"registry.internal/sweetspot:1\"";
+    /// Whether nodes pull it: Always, IfNotPresent or Never [default: as the cluster has it]
+    GeneratorImagePullPolicy "generator-image-pull-policy" "POLICY" Form::Text, COURSE
+        "\"IfNotPresent\"";
+    /// Pods that send the load together [default: 1]
+    Generators "generators" "N" Form::Number, COURSE "2";
+    /// Cores of each of these pods, such as 2 or 0.5 [default: 1]
+    GeneratorCpus "generator-cpus" "CORES" Form::Number, COURSE "1.5";
     /// Look into the app from inside too: the CPU, the garbage collection and the waits of its
     /// requests; for Ruby's servers [default: false]
     Probe "probe" "true|false" Form::Switch, COURSE "true";

@@ -9,6 +9,10 @@ use crate::server::{App, environment};
 /// What the proxy in front of a Rails app sends, where the app wants it: since 7.1 a new one
 /// answers 301 to all that did not come by TLS (`config.force_ssl = true`).
 pub fn headers(app: &App) -> Vec<(String, String)> {
+    // What pods of a cluster run is not what a folder here holds.
+    if app.pods.is_some() {
+        return Vec::new();
+    }
     let name = environment(app).map_or("production", |(name, _)| name);
     let path = app.folder.join("config/environments").join(name).with_extension("rb");
     let settings = fs::read_to_string(path).unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::cluster::AskedCluster;
 use super::deployment::Deployment;
 use super::settings::Sourced;
 use super::targets::Asked;
@@ -14,17 +15,25 @@ pub struct Subject {
     pub app: Sourced<App>,
     /// Where the app's own variables came from.
     pub env_source: PlanSource,
+    /// Where the user wrote a place for threads, in a command or a variable, and so wants them
+    /// tried; `None`: nowhere.
+    pub threads_asked: Option<PlanSource>,
     pub deployment: Deployment,
     pub server: Sourced<&'static dyn Adapter>,
     pub proxy: Sourced<Proxy>,
     pub probe: Sourced<bool>,
     /// `None` where we are not root.
     pub run_as: Option<Sourced<RunAs>>,
+    /// `None` where the app runs on this machine.
+    pub cluster: Option<AskedCluster>,
 }
 
 impl Subject {
     /// What is shown first.
     pub fn records(&self) -> Records {
+        if let Some(asked) = &self.cluster {
+            return Records(of_cluster(asked).into());
+        }
         let app = record(&self.app, |app| PlannedValue::App {
             folder: app.folder.display().to_string(),
             framework: app.framework,
@@ -40,14 +49,15 @@ impl Subject {
     }
 
     /// Every server that we know is started as it runs where it serves users, unless the user says
-    /// otherwise.
-    fn environment(&self) -> PlanRecord {
+    /// otherwise. `None`: that of a Deployment's pods is not known.
+    fn environment(&self) -> Option<PlanRecord> {
         let (name, source) = match server::environment(&self.app.value) {
             Some((name, Some(_))) => (Some(name.to_string()), self.env_source.clone()),
             Some((name, None)) => (Some(name.to_string()), PlanSource::Default),
+            None if self.cluster.is_some() => return None,
             None => (None, PlanSource::Default),
         };
-        PlanRecord { value: PlannedValue::Environment(name), source }
+        Some(PlanRecord { value: PlannedValue::Environment(name), source })
     }
 
     fn variables(&self) -> Option<PlanRecord> {
@@ -103,7 +113,7 @@ impl Records {
         self.0.extend(subject.probe.value.then_some(probe));
         let user = |run_as: &RunAs| PlannedValue::User(run_as.name.clone());
         self.0.extend(subject.run_as.as_ref().map(|run_as| record(run_as, user)));
-        self.0.push(subject.environment());
+        self.0.extend(subject.environment());
         self.0.extend(subject.variables());
         self.0.extend(subject.deployed_variables());
         let ready_path = self.of(ready, |path| PlannedValue::ReadyPath(path.as_str().into()));
@@ -126,4 +136,15 @@ fn record<T>(sourced: &Sourced<T>, value: impl FnOnce(&T) -> PlannedValue) -> Pl
 /// A limit, or all that there is.
 pub fn allowance<T: Copy>(limit: &Option<T>, all: T) -> Allowance<T> {
     limit.map_or(Allowance::All(all), Allowance::Limit)
+}
+
+/// In place of the app and its server.
+fn of_cluster(asked: &AskedCluster) -> [PlanRecord; 2] {
+    let cluster = &asked.cluster;
+    let (name, namespace) = (cluster.deployment.clone(), cluster.namespace.clone());
+    let (pods, image) = (cluster.generators, cluster.generator_image.clone());
+    let deployment = PlannedValue::Deployment { name, namespace };
+    let generators = PlannedValue::Generators { pods, image };
+    [(deployment, &asked.source), (generators, &asked.generators_source)]
+        .map(|(value, source)| PlanRecord { value, source: source.clone() })
 }

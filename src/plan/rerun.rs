@@ -42,6 +42,16 @@ pub fn with_earlier(
                 let targets: Option<Vec<_>> = targets.iter().map(PlannedTarget::typed).collect();
                 typed = typed.with_all(Key::Target, targets.unwrap_or_default());
             }
+            PlannedValue::Deployment { name, namespace } if is_given => {
+                give(&mut typed, Key::Deployment, name.clone());
+                if let Some(namespace) = namespace {
+                    give(&mut typed, Key::Namespace, namespace.clone());
+                }
+            }
+            PlannedValue::Generators { pods, image } if is_given => {
+                give(&mut typed, Key::Generators, pods.to_string());
+                give(&mut typed, Key::GeneratorImage, image.clone());
+            }
             value if is_given => {
                 if let Some((key, text)) = as_typed(value) {
                     give(&mut typed, key, text);
@@ -88,7 +98,9 @@ fn flag_of(value: &PlannedValue) -> Option<&'static str> {
             "--env, since values of variables are not stored"
         }
         PlannedValue::ReadyPath(_) => "--ready",
-        PlannedValue::Cores(_)
+        PlannedValue::Deployment { .. }
+        | PlannedValue::Generators { .. }
+        | PlannedValue::Cores(_)
         | PlannedValue::Memory(_)
         | PlannedValue::Arrivals(_)
         | PlannedValue::Connection(_)
@@ -170,6 +182,25 @@ mod tests {
             assert_eq!(typed.all(key), [expected]);
         }
         assert_eq!(typed.paths[&Key::App].to_str(), Some("/srv/shop"));
+    }
+
+    #[test]
+    fn a_deployment_is_named_again_with_what_sends_its_load() {
+        let (name, namespace) = ("shop".to_string(), Some("web".to_string()));
+        let records = [
+            PlannedValue::Deployment { name, namespace },
+            PlannedValue::Generators { pods: 2, image: "sweetspot:1".into() },
+        ]
+        .map(|value| PlanRecord { value, source: PlanSource::Flag });
+        let typed = with_earlier(Typed::default(), &records, "/srv/shop", None);
+        for (key, expected) in [
+            (Key::Deployment, "shop"),
+            (Key::Namespace, "web"),
+            (Key::Generators, "2"),
+            (Key::GeneratorImage, "sweetspot:1"),
+        ] {
+            assert_eq!(typed.all(key), [expected]);
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::front;
 use super::knobs::knobs;
 use super::objective::objective;
 use super::options::{Key, Typed};
+use super::pods;
 use super::range::{LARGEST_COUNT, parse_counts};
 use super::record::{Subject, allowance};
 use super::run_as::run_as;
@@ -21,7 +22,7 @@ use super::settings::{Given, Settings, Sourced, flag, hidden};
 use super::start;
 use super::targets::targets;
 use super::variable::parse_variable;
-use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
+use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, FOR_PODS, Proxy};
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,
     PlannedValue as It, Ratio, Slo, Target, Threads, Workers, format_duration, parse_duration,
@@ -71,7 +72,6 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let slots = (workers.value[0], threads.value[0]);
     let db_connections = db_connections(&settings, slots, has_threads)?;
     let connection = connection(&settings, &subject)?;
-    place(&settings)?;
     let knobs = knobs(&settings, app, server)?;
     let slo = |goal: &PlannedGoal| It::Slo {
         common: goals.has_common().then(|| goal.clone()),
@@ -82,12 +82,9 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     // The fields stand in the order in which their records are shown.
     Ok(Plan {
         server: server.name().to_string(),
+        cluster: subject.cluster.as_ref().map(|asked| asked.cluster.clone()),
         has_threads,
-        threads_source: match app.command {
-            // Whoever writes {threads} into a command wants them tried.
-            Some(_) => subject.server.source.clone(),
-            None => threads.source.clone(),
-        },
+        threads_source: subject.threads_asked.clone().unwrap_or_else(|| threads.source.clone()),
         workers: records.of(workers, |it| It::Workers(it.clone())),
         threads: match has_threads {
             true => records.of(threads, |it| It::Threads(it.clone())),
@@ -118,6 +115,9 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
 /// What is tuned, found to be able to run.
 fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subject, PlanError> {
     let env = env(settings)?;
+    if let Some(subject) = pods::subject(settings, &env)? {
+        return Ok(subject);
+    }
     let of_commands = start::server(settings)?;
     let mut app = match start::app(settings, &env.value, &surroundings.program_folders)? {
         Some(app) => app,
@@ -140,7 +140,17 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
     app.value.run_as = run_as.as_ref().map(|it| it.value.clone()).filter(|it| it.uid != 0);
     let mut deployment = Deployment::read(&app.value.folder);
     deployment.apply_to(&mut app.value, server.value, |name| std::env::var(name).ok());
-    Ok(Subject { app, env_source: env.source, deployment, server, proxy, probe, run_as })
+    Ok(Subject {
+        threads_asked: app.value.command.as_ref().map(|_| server.source.clone()),
+        app,
+        env_source: env.source,
+        deployment,
+        server,
+        proxy,
+        probe,
+        run_as,
+        cluster: None,
+    })
 }
 
 fn or_default<T>(
@@ -278,37 +288,46 @@ fn memory(
     })
 }
 
-/// Up to twice the cores by default; where a worker has one thread, and so does nothing while it
-/// waits, up to eight times, in wider steps. What memory does not hold is left out by the search.
-/// A command without a place for a number has one.
+/// By default as many as usual; where nothing has a place for their number, the one that stands for
+/// today's.
 fn workers(
     settings: &Settings<'_>,
     app: &App,
     cores: Cores,
     has_threads: bool,
 ) -> Result<Sourced<Vec<Workers>>, PlanError> {
-    let whole = cores.get().ceil();
-    let times = |factor: f64| (whole * factor).min(f64::from(LARGEST_COUNT)) as u16;
-    let mut default: Vec<u16> = (1..=times(2.0)).collect();
-    if !has_threads {
-        default.extend([3.0, 4.0, 6.0, 8.0].map(times));
-        default.dedup();
-    }
-    let only = app.command.as_ref().filter(|command| !command.uses(&app.env, "workers"));
-    if let Some(command) = only {
-        default = vec![command.today.workers.get()];
-    }
+    let of_command = app.command.as_ref().filter(|it| !it.uses(&app.env, "workers"));
+    let of_command = of_command.map(|it| (it.today.workers.get(), start::NO_WORKERS));
+    let of_pods = pods::only_workers(app).map(|count| (count, pods::NO_WORKERS));
+    let only = of_command.or(of_pods);
+    let default = match &only {
+        Some((count, _)) => vec![*count],
+        None => usual_workers(cores, has_threads),
+    };
     let counts = or_default(settings.get(Key::Workers), default, |given| {
         let counts = given.read(parse_counts)?;
-        match only.is_some() && counts.value.len() > 1 {
-            true => Err(given.problem(start::NO_WORKERS)),
-            false => Ok(counts),
+        match only {
+            Some((_, problem)) if counts.value.len() > 1 => Err(given.problem(problem)),
+            _ => Ok(counts),
         }
     })?;
     let workers = counts.value.into_iter().map(|count| {
         Workers::new(count).expect("counts that were read, and the default ones, begin at 1")
     });
     Ok(Sourced { value: workers.collect(), source: counts.source })
+}
+
+/// Up to twice the cores; where a worker has one thread, and so does nothing while it waits, up to
+/// eight times, in wider steps. What memory does not hold is left out by the search.
+fn usual_workers(cores: Cores, has_threads: bool) -> Vec<u16> {
+    let whole = cores.get().ceil();
+    let times = |factor: f64| (whole * factor).min(f64::from(LARGEST_COUNT)) as u16;
+    let mut usual: Vec<u16> = (1..=times(2.0)).collect();
+    if !has_threads {
+        usual.extend([3.0, 4.0, 6.0, 8.0].map(times));
+        usual.dedup();
+    }
+    usual
 }
 
 fn threads(
@@ -321,9 +340,10 @@ fn threads(
         let counts = given.read(parse_counts)?;
         if !has_threads && counts.value != [1] {
             let server = adapter.about().title;
-            return Err(given.problem(match adapter.name() == FOR_COMMANDS.name() {
-                true => start::NO_THREADS,
-                false => Problem::OneThreadOnly { server },
+            return Err(given.problem(match adapter.name() {
+                name if name == FOR_COMMANDS.name() => start::NO_THREADS,
+                name if name == FOR_PODS.name() => pods::NO_THREADS,
+                _ => Problem::OneThreadOnly { server },
             }));
         }
         Ok(counts)
@@ -421,7 +441,8 @@ fn arrivals(settings: &Settings<'_>) -> Result<Sourced<Arrivals>, PlanError> {
     })
 }
 
-/// Before a proxy of ours its clients' connections, else as what stands in front of the app has it.
+/// Before a proxy of ours its clients' connections, else as what stands in front of the app has it;
+/// what does before pods of a cluster is not known.
 fn connection(
     settings: &Settings<'_>,
     subject: &Subject,
@@ -430,14 +451,11 @@ fn connection(
     let choices = [("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)];
     match (settings.get(Key::Connection), app.proxy) {
         (Some(given), _) => given.choice(&choices),
-        (None, Proxy::None) => Ok(front::connection(&app.folder, &subject.deployment)),
+        (None, Proxy::None) if app.pods.is_none() => {
+            Ok(front::connection(&app.folder, &subject.deployment))
+        }
         (None, _) => Ok(Sourced::default(ConnectionMode::Fresh)),
     }
-}
-
-/// The one place there is so far.
-fn place(settings: &Settings<'_>) -> Result<(), PlanError> {
-    or_default(settings.get(Key::Place), (), |given| given.choice(&[("local", ())])).map(drop)
 }
 
 /// What is asked until it answers: by default the first target that a `GET` reaches.

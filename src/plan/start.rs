@@ -77,8 +77,11 @@ pub fn app(
     Ok(Some(Sourced { value: app, source }))
 }
 
-/// The app's folder, which is not looked into.
-fn folder(settings: &Settings<'_>) -> Result<(PathBuf, PlanSource), PlanError> {
+/// The folder of an app that is not recognised by its files: it is not looked into.
+///
+/// # Errors
+/// There is none, or it may not be looked at.
+pub fn folder(settings: &Settings<'_>) -> Result<(PathBuf, PlanSource), PlanError> {
     let (named, source) = match settings.path(Key::App) {
         Some(named) => (named.value, named.source),
         None => (settings.plan_folder.clone(), PlanSource::App),

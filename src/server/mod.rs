@@ -16,6 +16,8 @@ mod knobs;
 mod nginx;
 mod node;
 mod php_fpm;
+pub mod pods;
+mod printed;
 mod proxy;
 mod puma;
 mod python;
@@ -41,6 +43,7 @@ pub use self::failure::own_message;
 pub use self::flags::{FlagNames, Flags};
 pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
+pub use self::printed::{Printed, printed};
 pub use self::proxy::{Ports, Proxy};
 pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
 pub use self::run_as::RunAs;
@@ -61,6 +64,9 @@ pub static ADAPTERS: &[&dyn Adapter] = &[
 
 /// The one that runs whatever command the user gives.
 pub static FOR_COMMANDS: &dyn Adapter = &command::Command;
+
+/// The one whose pods run in a cluster, which starts them itself.
+pub static FOR_PODS: &dyn Adapter = &pods::Pods;
 
 /// What is so of a server whatever the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +126,8 @@ pub struct App {
     pub flags: Option<Flags>,
     /// A command of the user's that starts it; for [`FOR_COMMANDS`] alone.
     pub command: Option<CommandTemplate>,
+    /// A Deployment in whose pods it runs; for [`FOR_PODS`] alone.
+    pub pods: Option<pods::PodTemplate>,
     /// The kind of its workers, where its server has several and the app's own settings name one.
     pub worker_kind: Option<String>,
     /// Whom its processes belong to; `None`: to whoever we are.
@@ -151,6 +159,7 @@ impl App {
             program: None,
             flags: None,
             command: None,
+            pods: None,
             worker_kind: None,
             run_as: None,
             is_probed: false,
@@ -581,7 +590,7 @@ pub fn recognise_failure(adapter: &dyn Adapter, last_lines: &[String]) -> BootFa
 
 /// The adapter of this name.
 pub fn find(name: &str) -> Option<&'static dyn Adapter> {
-    ADAPTERS.iter().copied().find(|adapter| adapter.name() == name)
+    ADAPTERS.iter().copied().chain([FOR_PODS]).find(|adapter| adapter.name() == name)
 }
 
 #[cfg(test)]

@@ -70,6 +70,7 @@ pub(super) fn of_place(error: &PlaceError) -> Stated<SessionError> {
         }
         PlaceError::Load(LoadError::Plan(text)) => Stated::Verbatim(text.clone()),
         PlaceError::Inspection(it) | PlaceError::Service(it) => it.why.clone().into(),
+        PlaceError::Cluster(why) => Stated::Verbatim(why.clone()),
         PlaceError::Stopped => SessionError::Interrupted.into(),
     }
 }

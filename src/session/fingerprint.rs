@@ -31,10 +31,16 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
         // Absent without one, as in sessions from before targets could have any.
         target.slo.iter().for_each(|slo| hash.add(&format!("slo {slo}")));
     }
-    let mut files = Vec::new();
-    list(&plan.app.folder, 0, &mut files);
-    files.sort();
-    files.iter().for_each(|file| hash.add(file));
+    match &plan.cluster {
+        // The image has its version; the folder where it was typed is not the app's.
+        Some(cluster) => hash.add(&format!("{cluster:?}")),
+        None => {
+            let mut files = Vec::new();
+            list(&plan.app.folder, 0, &mut files);
+            files.sort();
+            files.iter().for_each(|file| hash.add(file));
+        }
+    }
     hash.text()
 }
 

@@ -11,9 +11,9 @@ mod error;
 mod fleet;
 mod route;
 mod tls;
+mod together;
 mod window;
 
-use std::cell::RefCell;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -23,8 +23,7 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 
-pub use crate::fleet::OnLoss;
-use crate::fleet::{Gathered, Relay};
+pub use crate::fleet::{OnLoss, Relay, hand_over};
 use crate::load::shape::Part;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadSpec};
@@ -40,10 +39,10 @@ use crate::terms::{
 };
 use addresses::{addresses, reachable};
 pub use asked::{Asked, ClusterAsked, FleetAsked, Role};
-use cluster::Sending;
 use describe::describe;
 pub use error::LoadVerbError;
 pub use fleet::TOKEN as FLEET_TOKEN;
+pub use together::{join, relay};
 
 /// A load that can begin.
 pub struct Prepared {
@@ -170,9 +169,6 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
     Ok(Prepared { url, spec, fleet: asked.fleet, goals, warnings, description })
 }
 
-/// For a load in pods that ends by its count.
-const LONGEST_IN_PODS: Duration = Duration::from_secs(3600);
-
 /// A loop sends several times as much on a core of its own; shared with a server it may be less.
 const RATE_OF_A_LOOP: f64 = 20_000.0;
 
@@ -246,7 +242,7 @@ pub fn run(
     receivers: Receivers<'_>,
 ) -> Result<Finished, LoadVerbError> {
     if let Some(fleet) = &prepared.fleet {
-        return run_together(prepared, fleet, stop, receivers);
+        return together::run(prepared, fleet, stop, receivers);
     }
     let (mut spec, route) = on_the_way(prepared, stop);
     spec.keeps_rows = receivers.rows.is_some();
@@ -272,101 +268,6 @@ pub fn run(
     summary.warnings.extend(prepared.warnings.iter().cloned());
     route::add(route, prepared.goals.tightest_limit(), &mut summary);
     Ok(Finished { summary, all })
-}
-
-/// What a program does that joins others: it sends its part and has no result of its own. Returns
-/// how many loads it was.
-///
-/// # Errors
-/// This load is not for joining, or the collector cannot be reached, refuses or is gone.
-pub fn join(prepared: &Prepared, stop: &StopSignal) -> Result<u32, LoadVerbError> {
-    let Some((asked, Role::Join { collector })) =
-        prepared.fleet.as_ref().map(|asked| (asked, &asked.role))
-    else {
-        return Err(LoadVerbError::Usage("it is not asked to join others (--join)".into()));
-    };
-    load::raise_descriptor_limit();
-    fleet::join(&prepared.spec, asked, collector, stop)
-}
-
-/// Has generators send the load, and adds up what they record.
-fn run_together(
-    prepared: &Prepared,
-    fleet: &FleetAsked,
-    stop: &StopSignal,
-    receivers: Receivers<'_>,
-) -> Result<Finished, LoadVerbError> {
-    let mut seconds = Seconds::new(prepared, receivers.second);
-    let mut second = |second| seconds.take(&second);
-    let Gathered { run, generators } = match &fleet.role {
-        Role::Pods(pods) => in_pods(prepared, (fleet, pods), stop, receivers.watch, &mut second)?,
-        _ => fleet::collect(&prepared.spec, fleet, stop, receivers.watch, &mut second)?,
-    };
-    let (mut summary, all) = seconds.fold.finish(&run, &Rules::default());
-    let (doubts, holds) = fleet::doubts(&generators, &fleet.role);
-    summary.valid &= holds;
-    summary.warnings.extend(doubts);
-    summary.warnings.extend(tls::warning(&run, &summary.errors));
-    summary.warnings.extend(prepared.warnings.iter().cloned());
-    summary.fleet = generators.iter().map(fleet::summary).collect();
-    Ok(Finished { summary, all })
-}
-
-/// Collects, and passes on what comes line by line, for whoever asked for it elsewhere.
-///
-/// # Errors
-/// As [`run`]; they are passed on too.
-pub fn relay(
-    prepared: &Prepared,
-    stop: &StopSignal,
-    tell: &mut dyn FnMut(&Relay),
-) -> Result<(), LoadVerbError> {
-    let tell = RefCell::new(tell);
-    let mut watch = |second: &LiveSecond| {
-        (tell.borrow_mut())(&Relay::Live(*second));
-        ControlFlow::Continue(())
-    };
-    let mut second = |second| (tell.borrow_mut())(&Relay::Second(Box::new(second)));
-    let gathered = match &prepared.fleet {
-        Some(fleet) => fleet::collect(&prepared.spec, fleet, stop, &mut watch, &mut second),
-        None => Err(LoadVerbError::Usage("there is nothing to collect (--collect)".into())),
-    };
-    match gathered {
-        Ok(Gathered { run, generators }) => {
-            (tell.borrow_mut())(&Relay::Gathered { run, generators });
-            Ok(())
-        }
-        Err(error) => {
-            (tell.borrow_mut())(&Relay::Failed { why: error.to_string() });
-            Err(error)
-        }
-    }
-}
-
-/// Has pods of a cluster send it.
-fn in_pods(
-    prepared: &Prepared,
-    (fleet, asked): (&FleetAsked, &ClusterAsked),
-    stop: &StopSignal,
-    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    second: &mut dyn FnMut(LoadSecond),
-) -> Result<Gathered, LoadVerbError> {
-    let length = match prepared.spec.length {
-        Length::Duration(length) => prepared.spec.warm_up + length,
-        // It ends by its count; a cluster needs a time all the same.
-        Length::Requests(_) => LONGEST_IN_PODS,
-    };
-    let found = cluster::connect(asked)?;
-    let (run, token) = (cluster::identifier()?, cluster::identifier()?);
-    let sending = Sending {
-        generators: fleet.generators,
-        length: length + prepared.spec.timeout,
-        within: fleet.within,
-        namespace: &found.namespace,
-        run: &run,
-        token: &token,
-    };
-    cluster::collect(&*found.api, asked, &sending, stop, watch, second)
 }
 
 /// The load as it will be sent, to those addresses where a server listens; and the way there.

@@ -95,7 +95,7 @@ impl Ready {
 }
 
 /// RFC 3339, UTC.
-fn now() -> String {
+pub(super) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

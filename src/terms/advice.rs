@@ -18,6 +18,8 @@ pub enum SettingsPlace {
     /// A new file beside the app's own.
     InNewFile,
     InNginxConfiguration,
+    /// On the object that makes the pods.
+    InCluster,
 }
 
 /// What to know or do besides setting what was found.

@@ -13,6 +13,8 @@ pub enum BlindSpot {
     CoresUnknown,
     /// The kernel keeps no scheduler statistics, which say how long processes waited for a core.
     CoreWaitsUnknown,
+    /// It is looked at from inside its container, which does not show that.
+    CoreWaitsOutside,
     /// The control group does not exist.
     GroupMissing { folder: String },
     /// `/proc` is mounted so that it shows the process to its user and root alone.

@@ -24,6 +24,7 @@ pub enum Doubt {
     Check(MachineCheck),
     Session(SessionDoubt),
     Prediction(PredictionDoubt),
+    Cluster(ClusterDoubt),
 }
 
 /// The load generator itself is what was measured, or may be.
@@ -131,6 +132,30 @@ pub enum MachineDoubt {
     },
 }
 
+/// What was measured in a cluster is not all of what runs there, or does not stay as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum ClusterDoubt {
+    /// One pod is measured of those that the Deployment had.
+    OnePodOfSeveral { pods: u64 },
+    /// The container has no limit of this kind, so that it may use what its node has.
+    NoLimit { of: LimitedResource },
+    /// A program that keeps the Deployment as a repository says may undo what is tried.
+    KeptByRepository { program: String },
+    /// An autoscaler that something else owns, and may set anew.
+    AutoscalerOwned { owner: String },
+    /// Variables that give the setting have their values elsewhere, in a ConfigMap or a Secret.
+    VariablesElsewhere { variables: Vec<String> },
+}
+
+/// What a container may be limited in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedResource {
+    Cpu,
+    Memory,
+}
+
 /// A session answers less than was asked, or its record is damaged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
@@ -229,7 +254,8 @@ from_each!(
     Machine(MachineDoubt),
     Check(MachineCheck),
     Session(SessionDoubt),
-    Prediction(PredictionDoubt)
+    Prediction(PredictionDoubt),
+    Cluster(ClusterDoubt)
 );
 
 impl Doubt {
@@ -243,6 +269,19 @@ impl Doubt {
             Self::Check(check) => check.code(),
             Self::Session(doubt) => doubt.code(),
             Self::Prediction(doubt) => doubt.code(),
+            Self::Cluster(doubt) => doubt.code(),
+        }
+    }
+}
+
+impl ClusterDoubt {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::OnePodOfSeveral { .. } => "one_pod_of_several",
+            Self::NoLimit { .. } => "no_limit",
+            Self::KeptByRepository { .. } => "kept_by_repository",
+            Self::AutoscalerOwned { .. } => "autoscaler_owned",
+            Self::VariablesElsewhere { .. } => "variables_elsewhere",
         }
     }
 }

@@ -234,6 +234,10 @@ pub enum StartAdvice {
     MendApp,
     /// A service's own last lines name it.
     MendService,
+    /// Name the variable that the app follows for this many of each: `threads`, `workers`.
+    NameVariable {
+        place: String,
+    },
     /// Any long text will do for the measurement: this command makes one.
     SetSecret {
         command: String,

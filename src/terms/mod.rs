@@ -72,8 +72,9 @@ pub use decision::{
     Precision, PredictedLimit, Prediction, PredictionScore, Settings, TuneResult,
 };
 pub use doubt::{
-    CapacityDoubt, ChangeNotThere, Doubt, GeneratorDoubt, LoadDoubt, LoadOffered, MachineDoubt,
-    MissingTrial, PredictionDoubt, QuantumOwner, ScalabilityCurve, SessionDoubt,
+    CapacityDoubt, ChangeNotThere, ClusterDoubt, Doubt, GeneratorDoubt, LimitedResource, LoadDoubt,
+    LoadOffered, MachineDoubt, MissingTrial, PredictionDoubt, QuantumOwner, ScalabilityCurve,
+    SessionDoubt,
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};

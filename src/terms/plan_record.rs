@@ -36,6 +36,17 @@ pub enum PlannedValue {
         name: String,
         program: Option<String>,
     },
+    /// A Deployment of a Kubernetes cluster; stands in a plan in place of app and server. The
+    /// namespace is null where it is the one of the context that is used.
+    Deployment {
+        name: String,
+        namespace: Option<String>,
+    },
+    /// Pods of the cluster that send the load together, and their image of sweetspot.
+    Generators {
+        pods: u16,
+        image: String,
+    },
     /// The name of what stands in front of the app server; none stands in no plan.
     Proxy(String),
     Workers(Vec<Workers>),

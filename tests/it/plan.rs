@@ -165,7 +165,7 @@ fn a_wrong_flag_is_named_with_its_value_and_way_out() {
         (&["--targets", "none"], "could not read "),
         (&["--app", "none"], "there is no folder "),
         (&["-o", "pdf"], "'pdf' is no report; write FORMAT or FORMAT=PATH"),
-        (&["--place", "mars"], "--place 'mars': it is unknown; choose local"),
+        (&["--place", "mars"], "--place 'mars': it is unknown; choose local or kubernetes"),
     ] {
         let error = refused(folder.path(), arguments);
         assert!(error.contains(expected), "{arguments:?}\n{error}");

@@ -31,6 +31,7 @@ fn app() -> SimulatedApp {
 
 pub fn plan(folder: &TempDir) -> Plan {
     Plan {
+        cluster: None,
         app: App::new(folder.path().to_path_buf(), Framework::Rack, "config.ru"),
         server: "puma".into(),
         has_threads: true,

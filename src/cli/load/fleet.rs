@@ -41,6 +41,10 @@ pub struct FleetArguments {
     /// How long the generators have to gather
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "2m")]
     gather: Duration,
+
+    /// Send what is ordered here, load after load, in place of the one that is typed
+    #[arg(long, hide = true, value_name = "ADDRESS", requires = "relay")]
+    orders: Option<SocketAddr>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -74,6 +78,7 @@ impl FleetArguments {
         };
         let token = std::env::var(FLEET_TOKEN).unwrap_or_default();
         let generators = self.generators.unwrap_or(1);
-        Ok(Some(FleetAsked { generators, role, within: self.gather, token }))
+        let (within, orders) = (self.gather, self.orders);
+        Ok(Some(FleetAsked { generators, role, within, token, orders }))
     }
 }

@@ -29,6 +29,21 @@ pub trait Api {
     /// It may not be removed, or the API server does not answer.
     fn delete(&self, path: &str) -> Result<(), ApiError>;
 
+    /// Changes an object by these operations (RFC 6902), by all or by none, and returns it as it is
+    /// then.
+    ///
+    /// # Errors
+    /// It may not be changed, is not there, is not as the operations expect it, or the API server
+    /// does not answer.
+    fn patch(&self, path: &str, operations: &Value) -> Result<Value, ApiError>;
+
+    /// Runs a command in a container (the path says which), and hands on the lines that it prints to
+    /// standard output. Dropping them ends the connection.
+    ///
+    /// # Errors
+    /// It may not be run, or the API server does not answer; what becomes of it is in the lines.
+    fn run(&self, path: &str) -> Result<Lines, ApiError>;
+
     /// A container's log from its beginning, while it grows.
     ///
     /// # Errors
@@ -47,6 +62,8 @@ pub enum ApiError {
     Forbidden { message: String },
     /// It refused for another reason.
     Refused { status: u16, message: String },
+    /// A command in a container failed.
+    Command { message: String },
 }
 
 impl ApiError {
@@ -55,8 +72,13 @@ impl ApiError {
         match self {
             Self::Unreachable { .. } => true,
             Self::Refused { status, .. } => *status == 429 || *status >= 500,
-            Self::NoConfiguration { .. } | Self::Forbidden { .. } => false,
+            Self::NoConfiguration { .. } | Self::Forbidden { .. } | Self::Command { .. } => false,
         }
+    }
+
+    /// The object is another one than was expected: somebody else has changed it.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Refused { status: 409 | 422, .. })
     }
 }
 
@@ -76,6 +98,7 @@ impl fmt::Display for ApiError {
             Self::Refused { status, message } => {
                 write!(f, "the cluster's API server refused with {status}: {message}")
             }
+            Self::Command { message } => write!(f, "a command in a container failed: {message}"),
         }
     }
 }

@@ -66,19 +66,21 @@ impl Client {
     }
 
     fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, ApiError> {
+        let of_body = match method {
+            Method::PATCH => "application/json-patch+json",
+            _ => "application/json",
+        };
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header("Content-Type", "application/json")
+            .header("Content-Type", of_body)
             .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default());
         let request = request.map_err(|error| refused(400, error.to_string()))?;
         let asked = self.client.request::<Value>(request);
         let within = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
         match within {
             Ok(answer) => answer.map_err(of),
-            Err(_) => Err(ApiError::Unreachable {
-                why: format!("no answer within {} s", PATIENCE.as_secs()),
-            }),
+            Err(_) => Err(no_answer()),
         }
     }
 }
@@ -108,6 +110,38 @@ impl Api for Client {
         }
     }
 
+    fn patch(&self, path: &str, operations: &Value) -> Result<Value, ApiError> {
+        self.ask(Method::PATCH, path, Some(operations))
+    }
+
+    fn run(&self, path: &str) -> Result<Lines, ApiError> {
+        let request = Request::get(path).body(Vec::new());
+        let request = request.map_err(|error| refused(400, error.to_string()))?;
+        let asked = self.client.connect(request);
+        let within = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+        let connection = within.map_err(|_| no_answer())?.map_err(of)?;
+        let mut messages = connection.into_stream();
+        let (sender, lines) = sync_channel(WAITING);
+        self.runtime.spawn(async move {
+            let mut output = Output::default();
+            while let Some(message) = messages.next().await {
+                let ready = match message {
+                    Ok(message) if message.is_binary() => output.take(&message.into_data()),
+                    Ok(message) if message.is_close() => return,
+                    Ok(_) => continue,
+                    Err(error) => vec![Err(unreachable(&error))],
+                };
+                for line in ready {
+                    // A full channel holds up this thread alone, and by it the command.
+                    if tokio::task::block_in_place(|| sender.send(line)).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        Ok(Box::new(lines.into_iter()))
+    }
+
     fn follow(&self, path: &str) -> Result<Lines, ApiError> {
         let request = Request::get(path).body(Vec::new());
         let request = request.map_err(|error| refused(400, error.to_string()))?;
@@ -126,6 +160,48 @@ impl Api for Client {
         });
         Ok(Box::new(lines.into_iter()))
     }
+}
+
+/// What a command in a container prints, as messages bring it: the first byte of each says which
+/// stream the rest is of.
+#[derive(Default)]
+struct Output {
+    /// Of standard output, since the last end of a line.
+    open: Vec<u8>,
+}
+
+/// Streams, as the protocol numbers them (`v4.channel.k8s.io`).
+const STANDARD_OUTPUT: u8 = 1;
+const OUTCOME: u8 = 3;
+
+impl Output {
+    /// The lines that end with this message, and how the command ended, if it failed.
+    fn take(&mut self, message: &[u8]) -> Vec<Result<String, ApiError>> {
+        match message.split_first() {
+            Some((&STANDARD_OUTPUT, text)) => {
+                self.open.extend_from_slice(text);
+                let mut lines = Vec::new();
+                while let Some(end) = memchr::memchr(b'\n', &self.open) {
+                    let line: Vec<u8> = self.open.drain(..=end).collect();
+                    lines.push(Ok(String::from_utf8_lossy(&line[..end]).into_owned()));
+                }
+                lines
+            }
+            Some((&OUTCOME, status)) => {
+                let status: Value = serde_json::from_slice(status).unwrap_or_default();
+                let message = status["message"].as_str().unwrap_or_default().to_string();
+                match status["status"].as_str() {
+                    Some("Failure") => vec![Err(ApiError::Command { message })],
+                    _ => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn no_answer() -> ApiError {
+    ApiError::Unreachable { why: format!("no answer within {} s", PATIENCE.as_secs()) }
 }
 
 fn refused(status: u16, message: String) -> ApiError {
@@ -149,5 +225,24 @@ fn of(error: Error) -> ApiError {
             status => refused(status, answer.message),
         },
         other => unreachable(&other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_put_together_from_messages_and_a_failure_is_told() {
+        let mut output = Output::default();
+        assert!(output.take(b"\x01one").is_empty());
+        let lines = output.take(b"\x01 and\ntwo\nth");
+        assert_eq!(lines, [Ok("one and".to_string()), Ok("two".to_string())]);
+        assert!(output.take(b"\x02words\n").is_empty(), "standard error is left out");
+        assert!(output.take(b"").is_empty());
+        assert!(output.take(b"\x03{\"status\":\"Success\"}").is_empty());
+        let failure = b"\x03{\"status\":\"Failure\",\"message\":\"exit code 127\"}";
+        let message = "exit code 127".to_string();
+        assert_eq!(output.take(failure), [Err(ApiError::Command { message })]);
     }
 }

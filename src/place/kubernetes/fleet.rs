@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use serde_json::Value;
 
 use super::api::{Api, ApiError, Lines};
 use super::objects::{self, PodOf};
+use super::paths;
 use super::pods::{self, State};
+use crate::fleet::Relay;
 use crate::terms::StopSignal;
 
 /// A load for several pods.
@@ -28,6 +31,9 @@ pub struct Order {
     /// What they name as `/files/NAME`.
     pub files: BTreeMap<String, String>,
     pub token: String,
+    /// Where the collector is told, in its pod, which loads to send one after the other; `None`: it
+    /// sends the one of its arguments.
+    pub orders: Option<SocketAddr>,
 }
 
 /// Where the collector listens in its pod.
@@ -56,6 +62,10 @@ pub enum FleetError {
         within: Duration,
         why: String,
     },
+    /// The pods could not send it, in the words of the program in them.
+    Failed {
+        why: String,
+    },
     Stopped,
 }
 
@@ -75,6 +85,7 @@ impl fmt::Display for FleetError {
                 write!(f, "{running} of {wanted} {role} pods ran within {seconds} s")?;
                 if why.is_empty() { Ok(()) } else { write!(f, ": {why}") }
             }
+            Self::Failed { why } => write!(f, "the pods could not send the load: {why}"),
             Self::Stopped => f.write_str("stopped before the load began"),
         }
     }
@@ -87,9 +98,19 @@ pub struct Fleet<'a> {
     api: &'a dyn Api,
     order: Order,
     collector: String,
-    /// Lines that were handed on: after an outage the log is read from its beginning.
-    seen: usize,
+    /// The number of the last line that was handed on: after an outage the log is read from its
+    /// beginning, or what is left of it.
+    seen: u64,
     lines: Option<Lines>,
+}
+
+/// What the collector's pod says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// Of the load.
+    Relay(Relay),
+    /// To people.
+    Words(String),
 }
 
 impl<'a> Fleet<'a> {
@@ -116,11 +137,26 @@ impl<'a> Fleet<'a> {
         Ok(fleet)
     }
 
-    /// The collector's next line; `None` after its last. A log that breaks off is read again.
+    /// What the collector says next; `None` after its last line. A log that breaks off is read
+    /// again, and what it says of loads is handed on once.
     ///
     /// # Errors
     /// The API server has not answered for a minute.
-    pub fn next_line(&mut self) -> Result<Option<String>, FleetError> {
+    pub fn next(&mut self) -> Result<Option<Said>, FleetError> {
+        while let Some(line) = self.next_line()? {
+            match Relay::read(&line) {
+                Some((number, _)) if number <= self.seen => {}
+                Some((number, relay)) => {
+                    self.seen = number;
+                    return Ok(Some(Said::Relay(relay)));
+                }
+                None => return Ok(Some(Said::Words(line))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_line(&mut self) -> Result<Option<String>, FleetError> {
         let began = Instant::now();
         loop {
             let next = match &mut self.lines {
@@ -131,10 +167,7 @@ impl<'a> Fleet<'a> {
                 },
             };
             match next {
-                Some(Ok(line)) => {
-                    self.seen += 1;
-                    return Ok(Some(line));
-                }
+                Some(Ok(line)) => return Ok(Some(line)),
                 None if self.has_ended() => return Ok(None),
                 Some(Err(error)) if !error.is_passing() || began.elapsed() > OUTAGE => {
                     return Err(error.into());
@@ -158,8 +191,7 @@ impl<'a> Fleet<'a> {
     }
 
     fn follow(&mut self) -> Result<(), ApiError> {
-        let lines = self.api.follow(&format!("{}/log?follow=true", self.pod_path()))?;
-        self.lines = Some(Box::new(lines.skip(self.seen)));
+        self.lines = Some(self.api.follow(&format!("{}/log?follow=true", self.pod_path()))?);
         Ok(())
     }
 
@@ -171,20 +203,32 @@ impl<'a> Fleet<'a> {
         Ok(self.api.delete(&self.pod_path())?)
     }
 
+    /// Runs a program in the collector's pod to its end.
+    ///
+    /// # Errors
+    /// It could not be run, or has failed.
+    pub fn run_beside(&self, words: &[&str]) -> Result<(), ApiError> {
+        let path = paths::command(&self.pod_path(), Some("collector"), words);
+        self.api.run(&path)?.try_for_each(|line| line.map(drop))
+    }
+
     /// Its address, and its Job, which owns all that is made after it.
     fn make_collector(
         &mut self,
         until: (Instant, Duration),
         stop: &StopSignal,
     ) -> Result<(String, Value), FleetError> {
-        let collect = ["--collect".to_string(), format!("0.0.0.0:{PORT}"), "--relay".to_string()];
-        let arguments = [self.order.arguments.clone(), self.together(), collect.to_vec()].concat();
+        let mut collect = vec!["--collect".into(), format!("0.0.0.0:{PORT}"), "--relay".into()];
+        if let Some(address) = self.order.orders {
+            collect.extend(["--orders".into(), address.to_string()]);
+        }
+        let arguments = [self.order.arguments.clone(), self.together(), collect].concat();
         let (run, pod, token) = (&self.order.run, &self.order.pod, &self.order.token);
         let job = objects::collector(run, pod, &arguments, token);
         let owner = self.api.create(&self.jobs(), &job)?;
         if !self.order.files.is_empty() {
             let files = objects::files(&self.order.run, &self.order.files, &owner);
-            self.api.create(&format!("{}/secrets", self.core()), &files)?;
+            self.api.create(&self.core("secrets"), &files)?;
         }
         let found = self.await_pods("collector", 1, until, stop)?;
         let pod = &found[0];
@@ -206,7 +250,7 @@ impl<'a> Fleet<'a> {
         stop: &StopSignal,
     ) -> Result<Vec<Value>, FleetError> {
         let selector = objects::selector(&self.order.run, role);
-        let path = format!("{}/pods?labelSelector={}", self.core(), escaped(&selector));
+        let path = paths::selected(&self.core("pods"), &selector);
         loop {
             if stop.is_raised() {
                 return Err(FleetError::Stopped);
@@ -245,22 +289,22 @@ impl<'a> Fleet<'a> {
     fn why_none(&self, role: &str) -> Option<String> {
         let job = objects::name(&self.order.run, role);
         let of = format!("involvedObject.name={job},type=Warning");
-        let path = format!("{}/events?fieldSelector={}", self.core(), escaped(&of));
+        let path = format!("{}?fieldSelector={}", self.core("events"), paths::escaped(&of));
         let events = self.api.get(&path).ok()??;
         let last = events["items"].as_array()?.last()?;
         last["message"].as_str().map(str::to_string)
     }
 
-    fn core(&self) -> String {
-        format!("/api/v1/namespaces/{}", self.order.namespace)
+    fn core(&self, kind: &str) -> String {
+        paths::core(&self.order.namespace, kind)
     }
 
     fn jobs(&self) -> String {
-        format!("/apis/batch/v1/namespaces/{}/jobs", self.order.namespace)
+        paths::of_group("batch/v1", &self.order.namespace, "jobs")
     }
 
     fn pod_path(&self) -> String {
-        format!("{}/pods/{}", self.core(), self.collector)
+        format!("{}/{}", self.core("pods"), self.collector)
     }
 }
 
@@ -271,11 +315,6 @@ impl Drop for Fleet<'_> {
         let collector = objects::name(&self.order.run, "collector");
         drop(self.api.delete(&format!("{}/{collector}", self.jobs())));
     }
-}
-
-/// For a URL's query.
-fn escaped(text: &str) -> String {
-    text.replace('=', "%3D").replace(',', "%2C").replace('/', "%2F")
 }
 
 #[cfg(test)]
@@ -319,6 +358,14 @@ mod tests {
             Ok(())
         }
 
+        fn patch(&self, path: &str, _operations: &Value) -> Result<Value, ApiError> {
+            panic!("a fleet changes nothing: {path}")
+        }
+
+        fn run(&self, path: &str) -> Result<Lines, ApiError> {
+            panic!("this fleet is told nothing: {path}")
+        }
+
         fn follow(&self, _path: &str) -> Result<Lines, ApiError> {
             let piece = self.log.borrow_mut().pop_front().unwrap_or_default();
             Ok(Box::new(piece.into_iter()))
@@ -342,6 +389,7 @@ mod tests {
             arguments: vec!["load".into()],
             files: BTreeMap::new(),
             token: "t".into(),
+            orders: None,
         }
     }
 
@@ -353,19 +401,19 @@ mod tests {
     #[test]
     fn a_log_that_breaks_off_is_gone_on_with_and_all_is_removed() {
         let gone = ApiError::Unreachable { why: "reset".into() };
-        let line = |text: &str| Ok(text.to_string());
+        let said = |number: u64| Relay::Failed { why: number.to_string() };
+        let line = |number: u64| Ok(said(number).line(number));
         let fake = Fake::default();
         fake.pods.borrow_mut().push_back(running());
         fake.pods.borrow_mut().push_back(running());
         fake.pods.borrow_mut().push_back(json!({"status": {"phase": "Succeeded"}}));
-        *fake.log.borrow_mut() = VecDeque::from([
-            vec![line("1"), line("2"), Err(gone)],
-            vec![line("1"), line("2"), line("3")],
-        ]);
+        *fake.log.borrow_mut() =
+            VecDeque::from([vec![line(1), line(2), Err(gone)], vec![line(2), line(3)]]);
         let stop = StopSignal::default();
         let mut fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop).unwrap();
-        let lines: Vec<String> = std::iter::from_fn(|| fleet.next_line().unwrap()).collect();
-        assert_eq!(lines, ["1", "2", "3"], "each once");
+        let lines: Vec<Said> = std::iter::from_fn(|| fleet.next().unwrap()).collect();
+        let expected = [1, 2, 3].map(|number| Said::Relay(said(number)));
+        assert_eq!(lines, expected, "each once, also where a log's beginning is gone");
         drop(fleet);
         let did = fake.did.borrow().join(" ");
         assert_eq!(did, "+sweetspot-7-collector +sweetspot-7-generator -sweetspot-7-collector");

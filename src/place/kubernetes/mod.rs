@@ -1,22 +1,41 @@
-//! Pods of a Kubernetes cluster: generators that send a load together.
+//! A Kubernetes cluster: pods that send a load together, and a Deployment whose pods are tuned.
 //!
-//! Nothing is installed in the cluster, and no controller of ours runs there: what is made is Jobs,
+//! Nothing is installed in the cluster, and no controller of ours runs there. Generators are Jobs,
 //! which the first of them owns, each with a deadline, so that the cluster itself removes what an
-//! interrupted run leaves.
+//! interrupted run leaves. A Deployment that is tuned carries what it was before.
 //!
-//! In: a load's arguments, and what pods are to be like. Out: what the collector's pod says, line
-//! by line. Everything goes through [`Api`], behind which is a cluster or, in tests, a list of
-//! objects.
+//! In: a load's arguments and what pods are to be like, or a Deployment's name. Out: what the
+//! collector's pod says, or a place for trials. Everything goes through [`Api`], behind which is a
+//! cluster or, in tests, a list of objects.
 
 mod api;
+mod autoscaler;
+mod changing;
 #[cfg(feature = "kubernetes")]
 mod client;
+mod deployment;
+mod error;
 mod fleet;
+mod found;
+mod lease;
+mod loads;
+mod node;
 mod objects;
+mod paths;
 mod pods;
+mod quantity;
+mod replica_sets;
+mod service;
+mod trials;
+pub mod usage;
+mod watching;
 
 pub use api::{Api, ApiError, Lines};
+pub use changing::{ChangeError, Restored, restore};
 #[cfg(feature = "kubernetes")]
 pub use client::Client;
-pub use fleet::{Fleet, FleetError, Order};
+pub use fleet::{Fleet, FleetError, Order, Said};
+pub use found::machine_of;
+pub use lease::{Lease, LeaseError};
 pub use objects::PodOf;
+pub use trials::{Pods, PodsSettings};

@@ -94,6 +94,23 @@ pub fn address(pod: &Value) -> Option<String> {
     (state(pod) == State::Running && !is_ending).then(|| address.to_string())
 }
 
+/// How often this container has been started again.
+pub fn restarts(pod: &Value, container: &str) -> u64 {
+    status_of(pod, container)["restartCount"].as_u64().unwrap_or(0)
+}
+
+/// The exit code with which this container has ended, now or before it was started again.
+pub fn ended(pod: &Value, container: &str) -> Option<i64> {
+    let status = status_of(pod, container);
+    let code = |state: &str| status[state]["terminated"]["exitCode"].as_i64();
+    code("state").or_else(|| code("lastState"))
+}
+
+fn status_of(pod: &Value, container: &str) -> Value {
+    let all = pod["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
+    all.into_iter().find(|one| one["name"] == *container).unwrap_or_default()
+}
+
 /// Its name.
 pub fn name(pod: &Value) -> String {
     pod["metadata"]["name"].as_str().unwrap_or_default().to_string()
@@ -136,6 +153,17 @@ mod tests {
         assert_eq!(state(&killed), State::Failed("OOMKilled, exit code 137".into()));
         assert_eq!(state(&json!({"status": {"phase": "Succeeded"}})), State::Succeeded);
         assert_eq!(state(&json!({})), State::Waiting(String::new()));
+    }
+
+    #[test]
+    fn a_container_that_was_started_again_says_how_it_had_ended() {
+        let pod = json!({"status": {"containerStatuses": [
+            {"name": "proxy", "restartCount": 7},
+            {"name": "app", "restartCount": 2, "state": {"running": {}},
+             "lastState": {"terminated": {"exitCode": 137}}}]}});
+        assert_eq!((restarts(&pod, "app"), ended(&pod, "app")), (2, Some(137)));
+        assert_eq!((restarts(&pod, "proxy"), ended(&pod, "proxy")), (7, None));
+        assert_eq!((restarts(&pod, "none"), ended(&pod, "none")), (0, None));
     }
 
     #[test]

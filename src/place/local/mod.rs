@@ -12,7 +12,7 @@ mod files;
 pub(crate) mod guardian;
 pub(crate) mod leftovers;
 mod link;
-mod log;
+pub(in crate::place) mod log;
 mod machine;
 mod orders;
 mod probe;

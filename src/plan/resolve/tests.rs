@@ -242,7 +242,7 @@ fn impossible_values_are_named_with_place_value_and_way_out() {
         (Key::Budget, "10", "'10' is not a duration such as 500ms, 90s, 10m or 1h30m"),
         (Key::Budget, "19s", "it must lie between 20s and 24h"),
         (Key::Budget, "25h", "it must lie between 20s and 24h"),
-        (Key::Place, "cloud", "it is unknown; choose local"),
+        (Key::Place, "cloud", "it is unknown; choose local or kubernetes"),
         (Key::DbConnections, "0", "it is no whole number from 1 to 1000000"),
         (Key::DbConnections, "many", "it is no whole number from 1 to 1000000"),
         (Key::Seed, "-1", "it is no whole number from 0 to 18446744073709551615"),

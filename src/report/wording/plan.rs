@@ -23,6 +23,10 @@ pub trait PlanPhrases {
     fn plan_source(&self, source: &PlanSource) -> String;
     fn plan_word(&self, word: PlanWord) -> &'static str;
     fn framework(&self, framework: Framework) -> &'static str;
+    /// A Deployment of a cluster; `namespace` is `None` where it is that of the context.
+    fn deployment(&self, name: &str, namespace: Option<&str>) -> String;
+    /// Pods that send a load together, and their image.
+    fn generators(&self, pods: u16, image: &str) -> String;
     /// `common` is `None` where each target has a goal of its own; `has_own`: some have.
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String;
     fn objective(&self, objective: &Objective) -> String;

@@ -75,6 +75,8 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         }
         PlannedValue::Server { name, program: Some(program) } => format!("{name} {program}"),
         PlannedValue::Server { name, program: None } => name.clone(),
+        PlannedValue::Deployment { name, namespace } => say.deployment(name, namespace.as_deref()),
+        PlannedValue::Generators { pods, image } => say.generators(*pods, image),
         PlannedValue::Workers(counts) => figures::counts(counts.iter().map(|it| it.get())),
         PlannedValue::Threads(counts) => figures::counts(counts.iter().map(|it| it.get())),
         PlannedValue::Knob(changes) => each(changes, knob),
@@ -173,6 +175,8 @@ mod tests {
         };
         let app = It::App { folder: "/srv/shop".into(), framework: Framework::Other };
         let server = It::Server { name: "command".into(), program: Some("bin/serve".into()) };
+        let of = |namespace| It::Deployment { name: "shop".into(), namespace };
+        let generators = |pods| It::Generators { pods, image: "sweetspot:1".into() };
         let common = Some(PlannedGoal::Given(slo));
         let from_unloaded = Some(PlannedGoal::FromUnloaded);
         let targets = vec![target("GET /a?x=1 weight=3 slo=p95<2s"), target("POST /b")];
@@ -186,6 +190,10 @@ mod tests {
         vec![
             (app, "/srv/shop (started by a command)", "/srv/shop (コマンドで起動)"),
             (server, "command bin/serve", "command bin/serve"),
+            (of(None), "shop", "shop"),
+            (of(Some("web".into())), "shop in namespace web", "shop（名前空間 web）"),
+            (generators(1), "1 pod of sweetspot:1", "1 Pod（sweetspot:1）"),
+            (generators(3), "3 pods of sweetspot:1", "3 Pod（sweetspot:1）"),
             (It::Proxy("nginx".into()), "nginx", "nginx"),
             (It::Workers(workers.to_vec()), "1..3,8", "1..3,8"),
             (It::Threads(one_thread.into_iter().collect()), "1", "1"),

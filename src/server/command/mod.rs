@@ -7,7 +7,7 @@ mod template;
 
 use std::collections::BTreeMap;
 
-use self::template::{fill, numbers, values};
+use self::template::values;
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
     Obeys, ProcessFacts, Recipe, Recommended, command_line, failure,
@@ -18,6 +18,8 @@ use crate::terms::{
 };
 
 pub use self::template::{CommandTemplate, PLACES, has_place, places};
+
+pub(super) use self::template::{fill, filled_in, numbers};
 
 /// A server that we know nothing of but its command.
 pub struct Command;
@@ -126,26 +128,12 @@ fn remarks(app: &App, command: &CommandTemplate) -> Vec<Remark> {
 
 fn settings(app: &App, configuration: Configuration) -> Settings {
     let command = template(app);
-    let filled = |text: &str| fill(text, |place| numbers(configuration, place));
-    let mut env = BTreeMap::new();
-    let mut unseen = Vec::new();
-    for (name, value) in &app.env {
-        match places(value).as_slice() {
-            [(range, "workers" | "threads")] if *range == (0..value.len()) => {
-                env.insert(name.clone(), filled(value));
-            }
-            // The rest of the value may be secret.
-            places if places.iter().any(|(_, name)| matches!(*name, "workers" | "threads")) => {
-                unseen.push(name.clone());
-            }
-            _ => {}
-        }
-    }
+    let (mut env, unseen) = filled_in(&app.env, configuration);
     if command.uses(&app.env, "workers") && !app.env.contains_key(WEB_CONCURRENCY) {
         env.insert(WEB_CONCURRENCY.to_string(), configuration.workers.to_string());
     }
     Settings {
-        start: filled(&command.text),
+        start: fill(&command.text, |place| numbers(configuration, place)),
         env,
         advice: advice(app, configuration, unseen),
         ..Settings::default()
@@ -154,10 +142,20 @@ fn settings(app: &App, configuration: Configuration) -> Settings {
 
 fn advice(app: &App, configuration: Configuration, unseen: Vec<String>) -> Vec<Stated<Advice>> {
     let command = template(app);
-    let has_threads = Command.has_threads(app);
-    let workers = configuration.workers.get();
     let place = ["port", "socket"].into_iter().find(|place| has_place(&command.text, place));
     let stays = place.map(|place| SettingAdvice::PlaceStays { place: place.into() });
+    let on_numbers = advice_on(configuration, Command.has_threads(app), unseen);
+    stays.into_iter().map(Advice::from).chain(on_numbers).map(Stated::from).collect()
+}
+
+/// What to do beside setting these numbers where nothing is known of the server; `unseen` are the
+/// variables that hold them within other text.
+pub(super) fn advice_on(
+    configuration: Configuration,
+    has_threads: bool,
+    unseen: Vec<String>,
+) -> impl Iterator<Item = Advice> {
+    let workers = configuration.workers.get();
     let as_given = (!unseen.is_empty()).then(|| SettingAdvice::SetAsGiven {
         variables: unseen,
         workers,
@@ -167,8 +165,7 @@ fn advice(app: &App, configuration: Configuration, unseen: Vec<String>) -> Vec<S
         true => DatabaseAdvice::PoolPerWorker { configuration, pool: PoolSetting::Unknown },
         false => DatabaseAdvice::ConnectionPerRequest { workers },
     };
-    let of_setting = stays.into_iter().chain(as_given).map(Advice::from);
-    of_setting.chain([database.into()]).map(Stated::from).collect()
+    as_given.into_iter().map(Advice::from).chain([database.into()])
 }
 
 #[cfg(test)]

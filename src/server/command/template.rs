@@ -69,6 +69,29 @@ pub fn numbers(configuration: Configuration, place: &str) -> Option<String> {
     }
 }
 
+/// Of these variables those that are a place for a number and nothing else, filled in; and the
+/// names of those that have such a place within other text.
+pub fn filled_in(
+    env: &BTreeMap<String, String>,
+    configuration: Configuration,
+) -> (BTreeMap<String, String>, Vec<String>) {
+    let mut filled = BTreeMap::new();
+    let mut unseen = Vec::new();
+    for (name, value) in env {
+        match places(value).as_slice() {
+            [(range, "workers" | "threads")] if *range == (0..value.len()) => {
+                filled.insert(name.clone(), fill(value, |place| numbers(configuration, place)));
+            }
+            // The rest of the value may be secret.
+            places if places.iter().any(|(_, place)| matches!(*place, "workers" | "threads")) => {
+                unseen.push(name.clone());
+            }
+            _ => {}
+        }
+    }
+    (filled, unseen)
+}
+
 /// What all places are filled in with.
 pub fn values(configuration: Configuration, listen: &Listen, place: &str) -> Option<String> {
     match (place, listen) {

@@ -68,6 +68,9 @@ pub struct FleetAsked {
     pub within: Duration,
     /// `SWEETSPOT_FLEET_TOKEN`; empty: none is asked for.
     pub token: String,
+    /// Where whoever collects is told what to send, load after load; `None`: it is the one load
+    /// that was typed.
+    pub orders: Option<SocketAddr>,
 }
 
 /// What this program does for it.

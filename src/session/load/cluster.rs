@@ -6,14 +6,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use ring::rand::{SecureRandom, SystemRandom};
-
 use super::asked::ClusterAsked;
 use super::error::LoadVerbError;
 use crate::fleet::{Gathered, Relay};
-use crate::place::kubernetes::{Api, Fleet, Order, PodOf};
-#[cfg(feature = "kubernetes")]
-use crate::place::kubernetes::{Client, FleetError};
+use crate::place::kubernetes::{Api, Fleet, Order, PodOf, Said};
 use crate::terms::{LiveSecond, LoadSecond, StopRequest, StopSignal};
 
 /// Beside the load's own length: for pods to come up and to end.
@@ -46,21 +42,24 @@ pub fn collect(
     let mut fleet = Fleet::begin(api, order, sending.within, stop)?;
     let mut said: Vec<String> = Vec::new();
     let mut is_told = false;
-    while let Some(line) = fleet.next_line()? {
+    while let Some(next) = fleet.next()? {
         if stop.requested() == StopRequest::Now {
             break;
         }
-        match Relay::read(&line) {
-            Some(Relay::Live(live)) => {
+        match next {
+            Said::Relay(Relay::Live(live)) => {
                 let is_to_end = watch(&live).is_break() || stop.is_raised();
                 if is_to_end && !std::mem::replace(&mut is_told, true) {
                     fleet.stop()?;
                 }
             }
-            Some(Relay::Second(one)) => second(*one),
-            Some(Relay::Gathered { run, generators }) => return Ok(Gathered { run, generators }),
-            Some(Relay::Failed { why }) => return Err(LoadVerbError::Pods { why }),
-            None => {
+            Said::Relay(Relay::Second(one)) => second(*one),
+            Said::Relay(Relay::Gathered { run, generators }) => {
+                return Ok(Gathered { run, generators });
+            }
+            Said::Relay(Relay::Failed { why }) => return Err(LoadVerbError::Pods { why }),
+            Said::Relay(Relay::Ready { .. }) => {}
+            Said::Words(line) => {
                 said.push(line);
                 said.drain(..said.len().saturating_sub(LAST_LINES));
             }
@@ -71,51 +70,6 @@ pub fn collect(
         false => format!("the collector's pod ended without a result: {}", said.join(" / ")),
     };
     Err(LoadVerbError::Pods { why })
-}
-
-/// A cluster that can be asked.
-pub struct Found {
-    pub api: Box<dyn Api>,
-    pub namespace: String,
-}
-
-/// The cluster that was asked for.
-///
-/// # Errors
-/// This build knows no clusters, there is none, or it looks like production and that was not
-/// confirmed.
-#[cfg(feature = "kubernetes")]
-pub fn connect(asked: &ClusterAsked) -> Result<Found, LoadVerbError> {
-    let client = Client::new(asked.context.as_deref()).map_err(FleetError::from)?;
-    if client.context.to_ascii_lowercase().contains("prod") && !asked.is_confirmed {
-        return Err(LoadVerbError::Usage(format!(
-            "the context '{}' ({}) looks like production; say --yes if it is meant, or name \
-             another with --context",
-            client.context, client.server
-        )));
-    }
-    let namespace = asked.namespace.clone().unwrap_or_else(|| client.namespace.clone());
-    Ok(Found { api: Box::new(client), namespace })
-}
-
-#[cfg(not(feature = "kubernetes"))]
-pub fn connect(_asked: &ClusterAsked) -> Result<Found, LoadVerbError> {
-    Err(LoadVerbError::Usage(
-        "this build of sweetspot knows no Kubernetes; build it with: cargo build --release \
-         --features kubernetes"
-            .into(),
-    ))
-}
-
-/// What nobody else has: 16 hexadecimal digits.
-///
-/// # Errors
-/// The system gives no random numbers.
-pub fn identifier() -> Result<String, LoadVerbError> {
-    let mut bytes = [0; 8];
-    let random = SystemRandom::new().fill(&mut bytes);
-    random.map_err(|_| LoadVerbError::Pods { why: "the system gives no random numbers".into() })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
@@ -134,5 +88,6 @@ fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
         arguments: asked.arguments.clone(),
         files: asked.files.iter().cloned().collect(),
         token: sending.token.to_string(),
+        orders: None,
     }
 }

@@ -11,6 +11,7 @@ use crate::fleet::FleetError;
 use crate::load::LoadError;
 use crate::place::kubernetes;
 use crate::plan::traffic::InputError;
+use crate::session::cluster::ConnectError;
 
 /// Why there is no result.
 #[derive(Debug, Error)]
@@ -42,6 +43,8 @@ pub enum LoadVerbError {
     Fleet(#[from] FleetError),
     #[error(transparent)]
     Cluster(#[from] kubernetes::FleetError),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// In the words of the program in the pods.
     #[error("the pods could not send it: {why}")]
     Pods { why: String },
@@ -58,6 +61,7 @@ impl LoadVerbError {
             | Self::PublicAddress { .. }
             | Self::MetadataAddress { .. }
             | Self::Load(LoadError::Plan(_)) => true,
+            Self::Connect(error) => error.is_usage(),
             Self::Resolve { .. }
             | Self::NothingAnswered(_)
             | Self::Fleet(_)

@@ -44,16 +44,25 @@ pub(super) fn collect(
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     second: &mut dyn FnMut(LoadSecond),
 ) -> Result<Gathered, LoadVerbError> {
+    let mut collector = gather(spec, asked, stop)?;
+    let gathered = collector.send(spec.loops, None, stop, watch, second);
+    collector.dismiss();
+    Ok(gathered?)
+}
+
+/// Waits for the generators.
+pub(super) fn gather(
+    spec: &LoadSpec,
+    asked: &FleetAsked,
+    stop: &StopSignal,
+) -> Result<Collector, LoadVerbError> {
     let Role::Collect { listen, on_loss } = asked.role else {
         return Err(LoadVerbError::Usage("a program that joins has no result".into()));
     };
     let listener = TcpListener::bind(listen)
         .map_err(|source| FleetError::Listen { address: listen.to_string(), source })?;
     let many = (asked.generators, asked.within);
-    let mut collector = Collector::gather(&listener, many, &gate(spec, asked), on_loss, stop)?;
-    let gathered = collector.send(spec.loops, None, stop, watch, second);
-    collector.dismiss();
-    Ok(gathered?)
+    Ok(Collector::gather(&listener, many, &gate(spec, asked), on_loss, stop)?)
 }
 
 /// All must send the same load. Where it goes is not compared: names lead to other addresses

@@ -57,6 +57,28 @@ metadata: {name: shop}
 spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 9292}]}
 "#;
 
+/// The same, with a number of threads that follows a variable, limits, and two pods.
+fn tunable(yaml: &str) -> String {
+    let fixed = r#"-t, "8:8"]"#;
+    let follows = r#"-C, /app/puma.rb]
+        resources: {limits: {cpu: "1", memory: 512Mi}, requests: {cpu: 100m, memory: 128Mi}}"#;
+    let arguments = "args: [--no-config, /app/config.ru]";
+    let config = "  puma.rb: |\n    \
+                  count = ENV.fetch('RAILS_MAX_THREADS', 3)\n    \
+                  threads count, count\n    \
+                  workers ENV.fetch('WEB_CONCURRENCY', 0)\n---\napiVersion: apps/v1";
+    let changes = [
+        (fixed, follows),
+        (arguments, "args: [/app/config.ru]"),
+        ("---\napiVersion: apps/v1", config),
+        ("spec:\n  selector: {matchLabels", "spec:\n  replicas: 2\n  selector: {matchLabels"),
+    ];
+    changes.iter().fold(yaml.to_string(), |yaml, (from, to)| {
+        assert!(yaml.contains(from), "{from}");
+        yaml.replacen(from, to, 1)
+    })
+}
+
 /// A namespace, removed in the end.
 pub struct Namespace {
     folder: PathBuf,
@@ -74,18 +96,32 @@ impl Namespace {
 
     /// With Puma behind a Service; returns its URL.
     pub fn with_puma(name: &str) -> Option<(Self, String)> {
+        Self::with_app(name, PUMA)
+    }
+
+    /// With two pods of a Puma that variables give its setting.
+    pub fn with_tunable_puma(name: &str) -> Option<(Self, String)> {
+        Self::with_app(name, &tunable(PUMA))
+    }
+
+    fn with_app(name: &str, yaml: &str) -> Option<(Self, String)> {
         let namespace = Self::new(name)?;
-        namespace.apply(PUMA);
+        namespace.apply(yaml);
         namespace.kubectl(&["rollout", "status", "deployment/shop", "--timeout=120s"]);
         let service = namespace.kubectl(&["get", "service", "shop", "-o", "json"]);
         let address = service["spec"]["clusterIP"].as_str().unwrap().to_string();
         Some((namespace, format!("http://{address}/")))
     }
 
+    /// A kubeconfig with every right.
+    pub fn admin(&self) -> PathBuf {
+        self.folder.join("run/admin.kubeconfig")
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.folder.join("bin/kubectl"));
         command.args(["--namespace", &self.name]).args(arguments);
-        command.env("KUBECONFIG", self.folder.join("run/admin.kubeconfig"));
+        command.env("KUBECONFIG", self.admin());
         command
     }
 
@@ -106,7 +142,12 @@ impl Namespace {
 
     /// Everything of the kinds that a load makes, by name.
     pub fn objects(&self) -> BTreeSet<String> {
-        let list = self.kubectl(&["get", "jobs,pods,secrets,configmaps", "-o", "json"]);
+        self.listed("jobs,pods,secrets,configmaps")
+    }
+
+    /// Everything of these kinds, by name.
+    pub fn listed(&self, kinds: &str) -> BTreeSet<String> {
+        let list = self.kubectl(&["get", kinds, "-o", "json"]);
         let name = |item: &Value| {
             let ending = !item["metadata"]["deletionTimestamp"].is_null();
             let name = format!("{}/{}", item["kind"], item["metadata"]["name"]).replace('"', "");
@@ -115,12 +156,18 @@ impl Namespace {
         list["items"].as_array().unwrap().iter().filter_map(name).collect()
     }
 
-    /// Waits until there is nothing more than there was.
+    /// Waits until there is nothing more than there was of what [`Self::objects`] lists.
     #[track_caller]
     pub fn await_only(&self, before: &BTreeSet<String>, patience: Duration) {
+        self.await_listed("jobs,pods,secrets,configmaps", before, patience);
+    }
+
+    /// Waits until there is of these kinds what there was.
+    #[track_caller]
+    pub fn await_listed(&self, kinds: &str, before: &BTreeSet<String>, patience: Duration) {
         let began = Instant::now();
         loop {
-            let now = self.objects();
+            let now = self.listed(kinds);
             if &now == before {
                 return;
             }
@@ -142,7 +189,7 @@ impl Namespace {
         arguments: &[&str],
         kubeconfig: Option<&PathBuf>,
     ) -> Command {
-        let admin = self.folder.join("run/admin.kubeconfig");
+        let admin = self.admin();
         let mut command = program(std::path::Path::new("."));
         command.args(["load", url, "--place", "kubernetes", "--namespace", &self.name]);
         command.args(["--image", image, "--image-pull-policy", "Never"]);
@@ -153,7 +200,8 @@ impl Namespace {
 
     /// A kubeconfig of an account that has this role alone.
     pub fn account_with(&self, role: &str, folder: &std::path::Path) -> PathBuf {
-        self.kubectl(&["apply", "-f", role]);
+        let applied = self.kubectl(&["apply", "-f", role, "-o", "json"]);
+        let name = applied["metadata"]["name"].as_str().unwrap();
         self.kubectl(&["create", "serviceaccount", "tester"]);
         let account = format!("{}:tester", self.name);
         self.kubectl(&[
@@ -161,7 +209,7 @@ impl Namespace {
             "rolebinding",
             "tester",
             "--role",
-            "sweetspot-load",
+            name,
             "--serviceaccount",
             &account,
         ]);

@@ -16,7 +16,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("fleet", &["load"]),
     ("monitor", &[]),
     ("lab", &["summary"]),
-    ("place", &["server", "load", "monitor", "model"]),
+    ("place", &["server", "load", "fleet", "monitor", "model"]),
     ("summary", &[]),
     ("trial", &["server", "load/shape", "place", "summary"]),
     ("model", &[]),

@@ -11,6 +11,7 @@ pub fn place(place: &SettingsPlace) -> String {
         SettingsPlace::InFile { path } => path.clone(),
         SettingsPlace::InNewFile => "in a file beside the app's own".into(),
         SettingsPlace::InNginxConfiguration => "nginx's configuration".into(),
+        SettingsPlace::InCluster => "in the cluster".into(),
     }
 }
 

@@ -13,6 +13,9 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::CoreWaitsUnknown => {
             "this kernel keeps no scheduler statistics, so waiting for a core is not seen".into()
         }
+        BlindSpot::CoreWaitsOutside => {
+            "from inside its container it is not seen how long it waited for a core".into()
+        }
         BlindSpot::GroupMissing { folder } => format!("the control group {folder} is not there"),
         BlindSpot::ProcessHidden { pid } => format!(
             "/proc hides process {pid} (mounted with hidepid), so only its user or root can watch \

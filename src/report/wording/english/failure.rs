@@ -112,6 +112,9 @@ fn to_start(advice: &StartAdvice) -> String {
     match advice {
         StartAdvice::MendApp => "mend what the app's own last lines name".into(),
         StartAdvice::MendService => "mend what its own last lines name".into(),
+        StartAdvice::NameVariable { place } => {
+            format!("name the variable that it follows: --env 'NAME={{{place}}}'")
+        }
         StartAdvice::SetSecret { command } => {
             format!("set it for the measurement, any long text will do: {command}")
         }

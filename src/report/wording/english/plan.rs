@@ -11,6 +11,8 @@ impl PlanPhrases for English {
         match value {
             PlannedValue::App { .. } => "app",
             PlannedValue::Server { .. } => "server",
+            PlannedValue::Deployment { .. } => "deployment",
+            PlannedValue::Generators { .. } => "generators",
             PlannedValue::Proxy(_) => "proxy",
             PlannedValue::Workers(_) => "workers",
             PlannedValue::Threads(_) => "threads",
@@ -84,6 +86,17 @@ impl PlanPhrases for English {
             Framework::Node => "Node.js",
             Framework::Other => "started by a command",
         }
+    }
+
+    fn deployment(&self, name: &str, namespace: Option<&str>) -> String {
+        match namespace {
+            Some(namespace) => format!("{name} in namespace {namespace}"),
+            None => name.to_string(),
+        }
+    }
+
+    fn generators(&self, pods: u16, image: &str) -> String {
+        format!("{pods} pod{} of {image}", if pods == 1 { "" } else { "s" })
     }
 
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {

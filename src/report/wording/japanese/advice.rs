@@ -11,6 +11,7 @@ pub fn place(place: &SettingsPlace) -> String {
         SettingsPlace::InFile { path } => path.clone(),
         SettingsPlace::InNewFile => "アプリのファイルの横に置くファイル".into(),
         SettingsPlace::InNginxConfiguration => "nginx の設定".into(),
+        SettingsPlace::InCluster => "クラスターの中".into(),
     }
 }
 

@@ -11,6 +11,7 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::CoreWaitsUnknown => {
             "このカーネルはスケジューラーの統計を取らないため、コア待ちは見えません".into()
         }
+        BlindSpot::CoreWaitsOutside => "コンテナの中からは、コア待ちの時間が見えません".into(),
         BlindSpot::GroupMissing { folder } => format!("control group {folder} がありません"),
         BlindSpot::ProcessHidden { pid } => format!(
             "/proc がプロセス {pid} を隠している（hidepid）ため、その所有者か root でないと観察できません"

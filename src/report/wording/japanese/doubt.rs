@@ -1,5 +1,6 @@
 //! What is doubtful and what to do about it, in Japanese.
 
+mod of_clusters;
 mod of_loads;
 mod of_predictions;
 
@@ -23,6 +24,7 @@ pub fn message(doubt: &Doubt) -> String {
         }
         Doubt::Session(doubt) => of_session(doubt),
         Doubt::Prediction(doubt) => of_predictions::message(doubt),
+        Doubt::Cluster(doubt) => of_clusters::message(doubt),
     }
 }
 
@@ -36,6 +38,7 @@ pub fn advice(doubt: &Doubt) -> String {
         Doubt::Check(check) => finding::words(check).advice,
         Doubt::Session(doubt) => advice_on_session(doubt).into(),
         Doubt::Prediction(doubt) => of_predictions::advice(doubt),
+        Doubt::Cluster(doubt) => of_clusters::advice(doubt).into(),
     }
 }
 

@@ -124,6 +124,9 @@ fn to_start(advice: &StartAdvice) -> String {
     match advice {
         StartAdvice::MendApp => "アプリの最後の出力にある問題を直してください".into(),
         StartAdvice::MendService => "その最後の出力にある問題を直してください".into(),
+        StartAdvice::NameVariable { place } => {
+            format!("アプリが従う変数を指定してください: --env 'NAME={{{place}}}'")
+        }
         StartAdvice::SetSecret { command } => {
             format!("計測のために設定してください。長い文字列なら何でもかまいません: {command}")
         }

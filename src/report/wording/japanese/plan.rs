@@ -11,6 +11,8 @@ impl PlanPhrases for Japanese {
         match value {
             PlannedValue::App { .. } => "アプリ",
             PlannedValue::Server { .. } => "サーバー",
+            PlannedValue::Deployment { .. } => "Deployment",
+            PlannedValue::Generators { .. } => "負荷生成",
             PlannedValue::Proxy(_) => "プロキシ",
             PlannedValue::Workers(_) => "ワーカー",
             PlannedValue::Threads(_) => "スレッド",
@@ -86,6 +88,17 @@ impl PlanPhrases for Japanese {
             Framework::Node => "Node.js",
             Framework::Other => "コマンドで起動",
         }
+    }
+
+    fn deployment(&self, name: &str, namespace: Option<&str>) -> String {
+        match namespace {
+            Some(namespace) => format!("{name}（名前空間 {namespace}）"),
+            None => name.to_string(),
+        }
+    }
+
+    fn generators(&self, pods: u16, image: &str) -> String {
+        format!("{pods} Pod（{image}）")
     }
 
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {

@@ -1,0 +1,418 @@
+//! A Deployment that is changed for a while and put back, whatever happens: what it was is written
+//! on it in the same step that changes it, so that anybody can put it back.
+//!
+//! In: what it is to be. Out: what it was, again. Asks the API server.
+
+use std::fmt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::api::{Api, ApiError};
+use super::{autoscaler, deployment, paths, replica_sets};
+
+/// For the API server to answer again, and between two tries.
+const OUTAGE: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Why it could not be changed, or put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeError {
+    Api(ApiError),
+    /// There is no such Deployment.
+    None {
+        name: String,
+    },
+    /// A session that was cut off has left it changed.
+    LeftChanged {
+        name: String,
+        what: &'static str,
+    },
+    /// Somebody else has changed it since we did.
+    ByOthers {
+        name: String,
+    },
+}
+
+impl From<ApiError> for ChangeError {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Api(error) => error.fmt(f),
+            Self::None { name } => write!(f, "there is no Deployment {name} in this namespace"),
+            Self::LeftChanged { name, what } => write!(
+                f,
+                "a session that was cut off has left the {what} {name} changed; put it back with: \
+                 sweetspot restore --deployment NAME"
+            ),
+            Self::ByOthers { name } => write!(
+                f,
+                "somebody else has changed the Deployment {name} meanwhile; it is left as it is"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ChangeError {}
+
+/// A Deployment, and what of it and its autoscalers has been changed.
+pub struct Changing<'a> {
+    api: &'a dyn Api,
+    namespace: String,
+    name: String,
+    run: String,
+    /// As it was read or changed last.
+    pub object: Value,
+    /// Those that scale it.
+    pub autoscalers: Vec<Value>,
+    is_changed: bool,
+}
+
+impl<'a> Changing<'a> {
+    /// Looks at it, and at what scales it; nothing is changed yet.
+    ///
+    /// # Errors
+    /// There is none, an earlier session has left it changed, or it may not be read.
+    pub fn read(
+        api: &'a dyn Api,
+        namespace: &str,
+        name: &str,
+        run: &str,
+    ) -> Result<Self, ChangeError> {
+        let object = read(api, namespace, name)?;
+        let autoscalers = autoscaler::of(api, namespace, name)?;
+        let left = |what| ChangeError::LeftChanged { name: name.to_string(), what };
+        if deployment::before(&object).is_some() {
+            return Err(left("Deployment"));
+        }
+        if autoscalers.iter().any(|one| deployment::before(one).is_some()) {
+            return Err(left("autoscaler of"));
+        }
+        let (namespace, name, run) = (namespace.to_string(), name.to_string(), run.to_string());
+        Ok(Self { api, namespace, name, run, object, autoscalers, is_changed: false })
+    }
+
+    /// What it was before we changed it.
+    pub fn original(&self) -> Value {
+        match deployment::before(&self.object) {
+            Some(before) => before.spec,
+            None => self.object["spec"].clone(),
+        }
+    }
+
+    /// Has it be like this from now on. Returns which generation of it that is.
+    ///
+    /// # Errors
+    /// Somebody else has changed it, it may not be changed, or the API server does not answer.
+    pub fn set(&mut self, spec: &Value) -> Result<i64, ChangeError> {
+        if !self.is_changed {
+            // From here on there is something to put back.
+            self.is_changed = true;
+            for one in &self.autoscalers {
+                patiently(|| autoscaler::hold(self.api, one, &self.run))?;
+            }
+        }
+        let operations = match deployment::before(&self.object) {
+            None => deployment::first_change(&self.object, &self.run, spec),
+            Some(_) => deployment::further_change(&self.object, spec),
+        };
+        let path = path_of(&self.namespace, &self.name);
+        self.object = match patiently(|| self.api.patch(&path, &operations)) {
+            Ok(object) => object,
+            // Either somebody else was there, or an answer was lost on its way to us.
+            Err(error) if error.is_conflict() => {
+                let now = read(self.api, &self.namespace, &self.name)?;
+                let start = |of: &Value| of["template"]["metadata"]["annotations"].clone();
+                if start(&now["spec"]) != start(spec) {
+                    return Err(ChangeError::ByOthers { name: self.name.clone() });
+                }
+                now
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(deployment::generation(&self.object))
+    }
+
+    /// Reads it again.
+    ///
+    /// # Errors
+    /// It is gone, or the API server does not answer.
+    pub fn look(&self) -> Result<Value, ChangeError> {
+        read(self.api, &self.namespace, &self.name)
+    }
+
+    /// Puts back whatever was changed; does nothing where nothing was.
+    ///
+    /// # Errors
+    /// The API server does not answer, or may not be asked any more.
+    pub fn put_back(&mut self) -> Result<(), ChangeError> {
+        if !self.is_changed {
+            return Ok(());
+        }
+        restore(self.api, &self.namespace, &self.name)?;
+        self.is_changed = false;
+        self.object = read(self.api, &self.namespace, &self.name)?;
+        self.autoscalers = autoscaler::of(self.api, &self.namespace, &self.name)?;
+        Ok(())
+    }
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        // Who is told has tried before; what cannot be put back now is by `sweetspot restore`.
+        drop(self.put_back());
+    }
+}
+
+/// What was found changed, and put back.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// It is as it was before the session.
+    pub deployment: bool,
+    /// Somebody has deployed since: that is left, and only our note is gone.
+    pub is_others: bool,
+    pub autoscalers: u64,
+}
+
+/// Puts a Deployment and its autoscalers back to what they were before a session, by what is
+/// written on them.
+///
+/// # Errors
+/// There is none, it may not be changed, or the API server does not answer.
+pub fn restore(api: &dyn Api, namespace: &str, name: &str) -> Result<Restored, ChangeError> {
+    let mut restored = Restored::default();
+    let object = read(api, namespace, name)?;
+    if let Some(before) = deployment::before(&object) {
+        let is_ours = deployment::is_of(&object, &before.run);
+        patiently(|| put_back(api, namespace, name))?;
+        (restored.deployment, restored.is_others) = (is_ours, !is_ours);
+    }
+    for one in patiently(|| autoscaler::of(api, namespace, name))? {
+        restored.autoscalers += u64::from(patiently(|| autoscaler::let_go(api, &one))?);
+    }
+    // All is as it was; what is left of ours does no harm where it cannot be removed.
+    drop(replica_sets::remove_ours(api, namespace, &object));
+    Ok(restored)
+}
+
+/// By what it is now: its status and its number of pods may have changed since it was read.
+fn put_back(api: &dyn Api, namespace: &str, name: &str) -> Result<(), ApiError> {
+    let path = path_of(namespace, name);
+    let object = api.get(&path)?.unwrap_or_default();
+    let Some(before) = deployment::before(&object) else { return Ok(()) };
+    let operations = match deployment::is_of(&object, &before.run) {
+        true => deployment::put_back(&object, &before),
+        false => deployment::forget(),
+    };
+    api.patch(&path, &operations).map(drop)
+}
+
+fn read(api: &dyn Api, namespace: &str, name: &str) -> Result<Value, ChangeError> {
+    let found = patiently(|| api.get(&path_of(namespace, name)))?;
+    found.ok_or_else(|| ChangeError::None { name: name.to_string() })
+}
+
+fn path_of(namespace: &str, name: &str) -> String {
+    format!("{}/{name}", paths::of_group("apps/v1", namespace, "deployments"))
+}
+
+/// Asks again while the API server does not answer, for a minute.
+pub fn patiently<T>(mut ask: impl FnMut() -> Result<T, ApiError>) -> Result<T, ApiError> {
+    let began = Instant::now();
+    loop {
+        match ask() {
+            Err(error) if error.is_passing() && began.elapsed() < OUTAGE => thread::sleep(RETRY),
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::super::api::Lines;
+    use super::*;
+
+    /// A Deployment and an autoscaler, changed by operations as an API server changes them; its
+    /// next answers are lost where `lost` says so.
+    #[derive(Default)]
+    struct Fake {
+        objects: RefCell<BTreeMap<String, Value>>,
+        lost: RefCell<u32>,
+    }
+
+    const SHOP: &str = "/apis/apps/v1/namespaces/web/deployments/shop";
+    const SCALER: &str = "/apis/autoscaling/v2/namespaces/web/horizontalpodautoscalers/shop";
+
+    fn fake() -> Fake {
+        let shop = json!({
+            "metadata": { "name": "shop", "generation": 1, "annotations": {} },
+            "spec": { "replicas": 3, "template": { "metadata": {}, "spec": {} } },
+        });
+        let scaler = json!({
+            "metadata": { "name": "shop", "namespace": "web" },
+            "spec": { "minReplicas": 2, "maxReplicas": 9,
+                "scaleTargetRef": { "kind": "Deployment", "name": "shop" } },
+        });
+        let objects = BTreeMap::from([(SHOP.to_string(), shop), (SCALER.to_string(), scaler)]);
+        Fake { objects: objects.into(), lost: 0.into() }
+    }
+
+    fn place<'a>(object: &'a mut Value, path: &str) -> (&'a mut Value, String) {
+        let (parent, key) = path.rsplit_once('/').unwrap();
+        (object.pointer_mut(parent).unwrap(), key.replace("~1", "/"))
+    }
+
+    impl Api for Fake {
+        fn get(&self, path: &str) -> Result<Option<Value>, ApiError> {
+            let objects = self.objects.borrow();
+            if path.ends_with("autoscalers") {
+                return Ok(Some(json!({ "items": [objects[SCALER]] })));
+            }
+            if path.contains("/replicasets?") {
+                let of = |(path, one): (&String, &Value)| {
+                    path.contains("/replicasets/").then(|| one.clone())
+                };
+                return Ok(Some(
+                    json!({ "items": objects.iter().filter_map(of).collect::<Vec<_>>() }),
+                ));
+            }
+            Ok(objects.get(path).cloned())
+        }
+
+        fn create(&self, collection: &str, _object: &Value) -> Result<Value, ApiError> {
+            panic!("nothing is made: {collection}")
+        }
+
+        fn patch(&self, path: &str, operations: &Value) -> Result<Value, ApiError> {
+            let mut objects = self.objects.borrow_mut();
+            let object = objects.get_mut(path).unwrap();
+            for operation in operations.as_array().unwrap() {
+                let (at, value) = (operation["path"].as_str().unwrap(), &operation["value"]);
+                let (parent, key) = place(object, at);
+                match operation["op"].as_str().unwrap() {
+                    "test" if parent[&key] != *value => {
+                        return Err(ApiError::Refused { status: 422, message: at.into() });
+                    }
+                    "test" => {}
+                    "remove" => drop(parent.as_object_mut().unwrap().remove(&key)),
+                    _ => parent[&key] = value.clone(),
+                }
+            }
+            let generation = deployment::generation(object);
+            object["metadata"]["generation"] = (generation + 1).into();
+            let mut lost = self.lost.borrow_mut();
+            if *lost > 0 {
+                *lost -= 1;
+                return Err(ApiError::Unreachable { why: "reset".into() });
+            }
+            Ok(object.clone())
+        }
+
+        fn run(&self, path: &str) -> Result<Lines, ApiError> {
+            panic!("nothing is run: {path}")
+        }
+
+        fn delete(&self, path: &str) -> Result<(), ApiError> {
+            assert!(path.contains("/replicasets/"), "nothing else is removed: {path}");
+            self.objects.borrow_mut().remove(path);
+            Ok(())
+        }
+
+        fn follow(&self, path: &str) -> Result<Lines, ApiError> {
+            panic!("no log is read: {path}")
+        }
+    }
+
+    fn ours(start: u32) -> Value {
+        let annotations = json!({ (deployment::RUN): "r1", "sweetspot/start": start.to_string() });
+        json!({ "replicas": 1,
+            "template": { "metadata": { "annotations": annotations }, "spec": {} } })
+    }
+
+    #[test]
+    fn what_was_changed_comes_back_when_the_session_ends_however_it_does() {
+        let fake = fake();
+        let before = fake.objects.borrow().clone();
+        let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        assert_eq!(changing.set(&ours(1)).unwrap(), 2);
+        assert_eq!(changing.set(&ours(2)).unwrap(), 3);
+        assert_eq!(changing.original()["replicas"], 3);
+        assert_eq!(fake.objects.borrow()[SCALER]["spec"]["maxReplicas"], 1);
+        drop(changing);
+        let after = fake.objects.borrow();
+        for path in [SHOP, SCALER] {
+            assert_eq!(after[path]["spec"], before[path]["spec"]);
+            assert_eq!(deployment::before(&after[path]), None);
+        }
+    }
+
+    #[test]
+    fn what_people_could_roll_back_to_is_theirs_alone() {
+        let fake = fake();
+        let set = |name: &str, template: Value| {
+            let path = format!("/apis/apps/v1/namespaces/web/replicasets/{name}");
+            let one = json!({ "metadata": { "name": name }, "status": { "replicas": 0 },
+                "spec": { "replicas": 0, "template": template } });
+            (path, one)
+        };
+        let ours = ours(1)["template"].clone();
+        let sets = [set("theirs", json!({ "metadata": {} })), set("ours", ours)];
+        fake.objects.borrow_mut().extend(sets.clone());
+        restore(&fake, "web", "shop").unwrap();
+        let objects = fake.objects.borrow();
+        assert!(objects.contains_key(&sets[0].0) && !objects.contains_key(&sets[1].0));
+    }
+
+    #[test]
+    fn one_that_a_killed_session_left_is_refused_and_can_be_restored() {
+        let fake = fake();
+        let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        changing.set(&ours(1)).unwrap();
+        std::mem::forget(changing);
+        let refused = Changing::read(&fake, "web", "shop", "r2").err().unwrap();
+        assert!(refused.to_string().contains("sweetspot restore"), "{refused}");
+        let restored = restore(&fake, "web", "shop").unwrap();
+        assert_eq!(restored, Restored { deployment: true, is_others: false, autoscalers: 1 });
+        assert_eq!(fake.objects.borrow()[SHOP]["spec"]["replicas"], 3);
+        assert_eq!(restore(&fake, "web", "shop").unwrap(), Restored::default());
+        let none = restore(&fake, "web", "none").unwrap_err();
+        assert_eq!(none, ChangeError::None { name: "none".into() });
+    }
+
+    #[test]
+    fn what_somebody_else_has_deployed_meanwhile_stays() {
+        let fake = fake();
+        let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        changing.set(&ours(1)).unwrap();
+        let theirs = json!({ "replicas": 5, "template": { "metadata": {}, "spec": {} } });
+        fake.objects.borrow_mut().get_mut(SHOP).unwrap()["spec"] = theirs.clone();
+        let refused = changing.set(&ours(2)).unwrap_err();
+        assert_eq!(refused, ChangeError::ByOthers { name: "shop".into() });
+        changing.put_back().unwrap();
+        let objects = fake.objects.borrow();
+        assert_eq!(objects[SHOP]["spec"], theirs);
+        assert_eq!(deployment::before(&objects[SHOP]), None);
+        assert_eq!(objects[SCALER]["spec"]["maxReplicas"], 9);
+    }
+
+    #[test]
+    fn an_answer_that_was_lost_on_its_way_costs_nothing() {
+        let fake = fake();
+        let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        changing.set(&ours(1)).unwrap();
+        *fake.lost.borrow_mut() = 1;
+        changing.set(&ours(2)).unwrap();
+        assert_eq!(changing.object["spec"], ours(2));
+    }
+}

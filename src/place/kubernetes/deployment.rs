@@ -1,0 +1,392 @@
+//! What a Deployment says of its pods, and what it is to say while it is tuned.
+//!
+//! In: objects as JSON. Out: what is known of them, and what to put in their place. Only computes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::quantity;
+
+/// On the object, what it was before we changed it; on its pods, that they are ours.
+pub const BEFORE: &str = "sweetspot/before";
+pub const RUN: &str = "sweetspot/run";
+const START: &str = "sweetspot/start";
+
+/// Who puts a Deployment back to what a repository says, by what such programs write on it.
+const KEPT_BY: [(&str, &str); 4] = [
+    ("argocd.argoproj.io/tracking-id", "Argo CD"),
+    ("argocd.argoproj.io/instance", "Argo CD"),
+    ("kustomize.toolkit.fluxcd.io/name", "Flux"),
+    ("helm.toolkit.fluxcd.io/name", "Flux"),
+];
+
+/// Seconds between two looks at whether the app serves, and how many of them it has.
+const PROBE_EVERY_S: u32 = 1;
+const PROBES: u32 = 600;
+
+/// Revisions that a Deployment keeps by default, and those that a session may add.
+const USUAL_HISTORY: u64 = 10;
+const ROOM_IN_HISTORY: u64 = 10_000;
+
+/// The container that runs the app.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Container {
+    /// Among the pod's.
+    pub index: usize,
+    pub name: String,
+    pub image: String,
+    /// What it may use at most; `None`: no limit.
+    pub cores: Option<f64>,
+    pub memory_bytes: Option<u64>,
+    /// Those of its variables whose values stand in the object.
+    pub variables: BTreeMap<String, String>,
+    /// Those whose values are elsewhere: in a Secret, a ConfigMap or the pod itself.
+    pub elsewhere: Vec<String>,
+}
+
+/// Finds the container with this name, or the only one.
+///
+/// # Errors
+/// There are several, or none has this name; in words.
+pub fn container(deployment: &Value, named: Option<&str>) -> Result<Container, String> {
+    let all = deployment["spec"]["template"]["spec"]["containers"].as_array();
+    let all = all.map_or(&[][..], Vec::as_slice);
+    let name_of = |one: &Value| one["name"].as_str().unwrap_or_default().to_string();
+    let names = || all.iter().map(name_of).collect::<Vec<_>>().join(", ");
+    let index = match (named, all) {
+        (None, [_]) => Some(0),
+        (None, _) => {
+            return Err(format!(
+                "its pods have several containers ({}); say which runs the app with --container",
+                names()
+            ));
+        }
+        (Some(named), _) => all.iter().position(|one| one["name"] == *named),
+    };
+    let Some(index) = index else {
+        return Err(format!("its pods have no such container, but {}", names()));
+    };
+    let one = &all[index];
+    let limit = |what: &str| one["resources"]["limits"][what].as_str();
+    let env = one["env"].as_array().map_or(&[][..], Vec::as_slice);
+    let named = |of: &Value| of["name"].as_str().unwrap_or_default().to_string();
+    let (elsewhere, here): (Vec<&Value>, Vec<&Value>) =
+        env.iter().partition(|of| of.get("valueFrom").is_some());
+    let value = |of: &Value| of["value"].as_str().unwrap_or_default().to_string();
+    Ok(Container {
+        index,
+        name: name_of(one),
+        image: one["image"].as_str().unwrap_or_default().to_string(),
+        cores: limit("cpu").and_then(quantity::read),
+        memory_bytes: limit("memory").and_then(quantity::read).map(|bytes| bytes as u64),
+        variables: here.iter().map(|of| (named(of), value(of))).collect(),
+        elsewhere: elsewhere.iter().map(|of| named(of)).collect(),
+    })
+}
+
+/// Which of the cluster's programs puts it back to what a repository says, if one does.
+pub fn kept_by(deployment: &Value) -> Option<&'static str> {
+    let metadata = &deployment["metadata"];
+    let is_on =
+        |key: &str| ["labels", "annotations"].iter().any(|kind| metadata[*kind].get(key).is_some());
+    KEPT_BY.iter().find(|(key, _)| is_on(key)).map(|(_, name)| *name)
+}
+
+/// The labels by which it finds its pods, as a selector is written.
+pub fn labels(deployment: &Value) -> BTreeMap<String, String> {
+    let all = deployment["spec"]["selector"]["matchLabels"].as_object();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    all.into_iter().flatten().map(|(key, value)| (key.clone(), text(value))).collect()
+}
+
+/// As a selector is written in a query.
+pub fn selector(labels: &BTreeMap<String, String>) -> String {
+    labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+}
+
+/// What its pods are to be like for one start.
+pub struct Wanted<'a> {
+    pub container: &'a Container,
+    pub variables: &'a BTreeMap<String, String>,
+    /// Where the app says that it serves, unless it has a readiness probe of its own.
+    pub path: &'a str,
+    /// A port's number or name in the pod.
+    pub port: &'a Value,
+    /// Tells our session from others, and each start of it.
+    pub run: &'a str,
+    pub start: u32,
+}
+
+/// Its `spec` for one start: one pod, nothing beside it while it is replaced, these variables, and
+/// no probe that could take a pod away because it is busy. That it serves is asked once, when it
+/// starts.
+pub fn spec(before: &Value, wanted: &Wanted<'_>) -> Value {
+    let mut spec = before.clone();
+    spec["replicas"] = 1.into();
+    spec["strategy"] = json!({ "type": "Recreate" });
+    // Ours must not push out of its history what people may want to roll back to.
+    let kept = before["revisionHistoryLimit"].as_u64().unwrap_or(USUAL_HISTORY);
+    spec["revisionHistoryLimit"] = (kept + ROOM_IN_HISTORY).into();
+    let template = &mut spec["template"];
+    if !template["metadata"]["annotations"].is_object() {
+        template["metadata"]["annotations"] = json!({});
+    }
+    template["metadata"]["annotations"][RUN] = wanted.run.into();
+    template["metadata"]["annotations"][START] = wanted.start.to_string().into();
+    let container = &mut template["spec"]["containers"][wanted.container.index];
+    set_variables(container, wanted.variables);
+    container["startupProbe"] = startup_probe(container, wanted);
+    if let Some(container) = container.as_object_mut() {
+        container.remove("livenessProbe");
+        container.remove("readinessProbe");
+    }
+    spec
+}
+
+/// In the place that each has among the container's, since a variable may refer to one before it.
+fn set_variables(container: &mut Value, variables: &BTreeMap<String, String>) {
+    if !container["env"].is_array() {
+        container["env"] = json!([]);
+    }
+    let Some(env) = container["env"].as_array_mut() else { return };
+    for (name, value) in variables {
+        let set = json!({ "name": name, "value": value });
+        match env.iter_mut().find(|of| of["name"] == **name) {
+            Some(there) => *there = set,
+            None => env.push(set),
+        }
+    }
+}
+
+fn startup_probe(container: &Value, wanted: &Wanted<'_>) -> Value {
+    let own = ["readinessProbe", "startupProbe"].map(|kind| &container[kind]);
+    let own = own.into_iter().find(|probe| probe.is_object());
+    let asked = json!({ "httpGet": { "path": wanted.path, "port": wanted.port } });
+    let mut probe = own.cloned().unwrap_or(asked);
+    probe["periodSeconds"] = PROBE_EVERY_S.into();
+    probe["failureThreshold"] = PROBES.into();
+    probe["successThreshold"] = 1.into();
+    probe["initialDelaySeconds"] = 0.into();
+    probe
+}
+
+/// How the pods of one start stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rollout {
+    Waiting,
+    /// One pod, the new one, and it serves.
+    Done,
+}
+
+/// Whether the cluster has done what the object says since it was changed to this generation.
+pub fn rollout(deployment: &Value, generation: i64) -> Rollout {
+    let status = &deployment["status"];
+    let count = |what: &str| status[what].as_i64().unwrap_or(0);
+    let is_seen = count("observedGeneration") >= generation;
+    let counts = ["replicas", "updatedReplicas", "availableReplicas"].map(count);
+    match is_seen && counts == [1, 1, 1] {
+        true => Rollout::Done,
+        false => Rollout::Waiting,
+    }
+}
+
+/// Which object this is: somebody else's change makes another generation of it.
+pub fn generation(object: &Value) -> i64 {
+    object["metadata"]["generation"].as_i64().unwrap_or(0)
+}
+
+/// What an object was before we changed it, as it is kept on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Before {
+    pub run: String,
+    pub spec: Value,
+}
+
+/// What is kept on an object; `None`: we have not changed it, or have put it back.
+pub fn before(object: &Value) -> Option<Before> {
+    let text = object["metadata"]["annotations"][BEFORE].as_str()?;
+    let kept: Value = serde_json::from_str(text).ok()?;
+    Some(Before { run: kept["run"].as_str()?.to_string(), spec: kept["spec"].clone() })
+}
+
+/// Operations that write down what the object is, and then change it.
+pub fn first_change(object: &Value, run: &str, spec: &Value) -> Value {
+    let kept = json!({ "run": run, "spec": object["spec"] }).to_string();
+    let annotations = object["metadata"]["annotations"].is_object();
+    let none = json!({ "op": "add", "path": "/metadata/annotations", "value": {} });
+    let mut operations = vec![json!({ "op": "test", "path": "/spec", "value": object["spec"] })];
+    operations.extend((!annotations).then_some(none));
+    operations.extend([
+        json!({ "op": "add", "path": path_of(BEFORE), "value": kept }),
+        json!({ "op": "replace", "path": "/spec", "value": spec }),
+    ]);
+    operations.into()
+}
+
+/// Operations that change it from what we made of it.
+pub fn further_change(object: &Value, spec: &Value) -> Value {
+    json!([
+        { "op": "test", "path": "/spec", "value": object["spec"] },
+        { "op": "replace", "path": "/spec", "value": spec },
+    ])
+}
+
+/// Operations that make it what it was, if it is still what was read last.
+pub fn put_back(object: &Value, before: &Before) -> Value {
+    json!([
+        { "op": "test", "path": "/spec", "value": object["spec"] },
+        { "op": "replace", "path": "/spec", "value": before.spec },
+        { "op": "remove", "path": path_of(BEFORE) },
+    ])
+}
+
+/// Operations that leave it as it is, since somebody else has changed it meanwhile.
+pub fn forget() -> Value {
+    json!([{ "op": "remove", "path": path_of(BEFORE) }])
+}
+
+/// Its pods are as this run made them, and not as somebody else did after it.
+pub fn is_of(object: &Value, run: &str) -> bool {
+    object["spec"]["template"]["metadata"]["annotations"][RUN] == *run
+}
+
+/// A pod that was made for this start of a run.
+pub fn is_of_start(pod: &Value, run: &str, start: u32) -> bool {
+    let annotations = &pod["metadata"]["annotations"];
+    annotations[RUN] == *run && annotations[START] == start.to_string().as_str()
+}
+
+fn path_of(annotation: &str) -> String {
+    format!("/metadata/annotations/{}", annotation.replace('/', "~1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shop() -> Value {
+        json!({
+            "metadata": { "name": "shop", "generation": 3,
+                "annotations": { "deployment.kubernetes.io/revision": "1" } },
+            "spec": {
+                "replicas": 3,
+                "selector": { "matchLabels": { "app": "shop", "tier": "web" } },
+                "strategy": { "type": "RollingUpdate" },
+                "template": {
+                    "metadata": { "labels": { "app": "shop" } },
+                    "spec": { "containers": [{
+                        "name": "puma", "image": "shop:1",
+                        "env": [
+                            { "name": "WEB_CONCURRENCY", "value": "2" },
+                            { "name": "KEY", "valueFrom": { "secretKeyRef": {} } },
+                            { "name": "POOL", "value": "$(WEB_CONCURRENCY)" },
+                        ],
+                        "resources": { "limits": { "cpu": "1500m", "memory": "512Mi" } },
+                        "livenessProbe": { "httpGet": { "path": "/up", "port": 9292 } },
+                        "readinessProbe": { "tcpSocket": { "port": 9292 }, "periodSeconds": 10 },
+                    }]},
+                },
+            },
+        })
+    }
+
+    #[test]
+    fn the_apps_container_is_the_only_one_or_the_named_one() {
+        let mut deployment = shop();
+        let found = container(&deployment, None).unwrap();
+        assert_eq!((found.cores, found.memory_bytes), (Some(1.5), Some(512 << 20)));
+        assert_eq!(found.variables["WEB_CONCURRENCY"], "2");
+        assert_eq!(found.elsewhere, ["KEY"]);
+        let all = &mut deployment["spec"]["template"]["spec"]["containers"];
+        all.as_array_mut().unwrap().push(json!({ "name": "proxy" }));
+        let error = container(&deployment, None).unwrap_err();
+        assert!(error.contains("(puma, proxy)") && error.contains("--container"), "{error}");
+        assert_eq!(container(&deployment, Some("proxy")).unwrap().index, 1);
+        assert!(container(&deployment, Some("none")).unwrap_err().contains("puma, proxy"));
+    }
+
+    #[test]
+    fn for_a_start_there_is_one_pod_with_these_variables_that_no_probe_takes_away() {
+        let deployment = shop();
+        let found = container(&deployment, None).unwrap();
+        let variables = BTreeMap::from([
+            ("RAILS_MAX_THREADS".to_string(), "8".to_string()),
+            ("WEB_CONCURRENCY".to_string(), "4".to_string()),
+        ]);
+        let port = json!(9292);
+        let wanted = Wanted {
+            container: &found,
+            variables: &variables,
+            path: "/",
+            port: &port,
+            run: "r1",
+            start: 2,
+        };
+        let ours = spec(&deployment["spec"], &wanted);
+        assert_eq!((&ours["replicas"], &ours["strategy"]["type"]), (&1.into(), &"Recreate".into()));
+        let container = &ours["template"]["spec"]["containers"][0];
+        assert_eq!(container["env"][0], json!({ "name": "WEB_CONCURRENCY", "value": "4" }));
+        assert_eq!(container["env"][3], json!({ "name": "RAILS_MAX_THREADS", "value": "8" }));
+        assert!(container.get("livenessProbe").is_none());
+        assert!(container.get("readinessProbe").is_none());
+        assert_eq!(container["startupProbe"]["tcpSocket"]["port"], 9292);
+        assert_eq!(container["startupProbe"]["periodSeconds"], 1);
+        assert_eq!(ours["template"]["metadata"]["annotations"][START], "2");
+        let pod = &ours["template"];
+        assert!(is_of_start(pod, "r1", 2) && !is_of_start(pod, "r1", 1));
+        assert!(!is_of_start(pod, "r2", 2) && !is_of_start(&json!({}), "r1", 2));
+        let mut bare = deployment.clone();
+        let one = &mut bare["spec"]["template"]["spec"]["containers"][0];
+        one.as_object_mut().unwrap().remove("readinessProbe");
+        let asked = &spec(&bare["spec"], &wanted)["template"]["spec"]["containers"][0];
+        assert_eq!(asked["startupProbe"]["httpGet"], json!({ "path": "/", "port": 9292 }));
+    }
+
+    #[test]
+    fn what_it_was_is_kept_on_it_and_comes_back() {
+        let deployment = shop();
+        assert_eq!(before(&deployment), None);
+        let ours = json!({ "template": { "metadata": { "annotations": { RUN: "r1" } } } });
+        let operations = first_change(&deployment, "r1", &ours);
+        assert_eq!(
+            operations[0],
+            json!({ "op": "test", "path": "/spec",
+            "value": deployment["spec"] })
+        );
+        assert_eq!(operations[1]["path"], "/metadata/annotations/sweetspot~1before");
+        let mut changed = deployment.clone();
+        changed["metadata"]["annotations"][BEFORE] = operations[1]["value"].clone();
+        changed["spec"] = ours;
+        let kept = before(&changed).unwrap();
+        assert_eq!((&kept.run, &kept.spec), (&"r1".to_string(), &deployment["spec"]));
+        assert!(is_of(&changed, "r1") && !is_of(&changed, "r2") && !is_of(&deployment, "r1"));
+        assert_eq!(put_back(&changed, &kept)[1]["value"], deployment["spec"]);
+        let mut bare = deployment;
+        bare["metadata"].as_object_mut().unwrap().remove("annotations");
+        assert_eq!(first_change(&bare, "r1", &json!({}))[1]["path"], "/metadata/annotations");
+    }
+
+    #[test]
+    fn a_rollout_is_over_once_the_only_pod_is_the_new_one() {
+        let at = |seen: i64, counts: [i64; 3]| {
+            let status = json!({ "observedGeneration": seen, "replicas": counts[0],
+                "updatedReplicas": counts[1], "availableReplicas": counts[2] });
+            rollout(&json!({ "status": status }), 4)
+        };
+        assert_eq!(at(4, [1, 1, 1]), Rollout::Done);
+        assert_eq!(at(3, [1, 1, 1]), Rollout::Waiting, "that was before the change");
+        assert_eq!(at(4, [2, 1, 1]), Rollout::Waiting);
+        assert_eq!(at(4, [1, 1, 0]), Rollout::Waiting);
+        assert_eq!(rollout(&json!({}), 1), Rollout::Waiting);
+    }
+
+    #[test]
+    fn who_keeps_it_as_a_repository_says_is_named() {
+        let mut deployment = shop();
+        assert_eq!(kept_by(&deployment), None);
+        deployment["metadata"]["labels"] = json!({ "kustomize.toolkit.fluxcd.io/name": "x" });
+        assert_eq!(kept_by(&deployment), Some("Flux"));
+        assert_eq!(selector(&labels(&deployment)), "app=shop,tier=web");
+    }
+}

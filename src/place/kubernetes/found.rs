@@ -1,0 +1,139 @@
+//! What is found of a Deployment before anything is changed: its container, what that may use, and
+//! what is doubtful.
+//!
+//! In: the Deployment, and a cluster to ask. Out: facts. Only looks.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::api::Api;
+use super::changing::{Changing, patiently};
+use super::deployment::{self, Container};
+use super::error::cluster;
+use super::node::{self, Facts};
+use super::{autoscaler, paths, pods};
+use crate::place::PlaceError;
+use crate::server::App;
+use crate::terms::{Bytes, ClusterDoubt, Cores, LimitedResource, Machine, Warning};
+
+/// The container of this Deployment's pods that runs the app, by its name, and what it may use;
+/// nothing is changed.
+///
+/// # Errors
+/// It is not there, has several containers, or it is not known what it may use.
+pub fn machine_of(
+    api: &dyn Api,
+    namespace: &str,
+    name: &str,
+    container: Option<&str>,
+) -> Result<(String, Machine), PlaceError> {
+    let path = format!("{}/{name}", paths::of_group("apps/v1", namespace, "deployments"));
+    let found = patiently(|| api.get(&path)).map_err(cluster)?;
+    let missing = || PlaceError::Cluster(format!("there is no Deployment {name} in {namespace}"));
+    let (container, machine) = look(api, namespace, &found.ok_or_else(missing)?, container)?;
+    Ok((container.name, machine))
+}
+
+/// The container that runs the app, and what it may use.
+///
+/// # Errors
+/// There are several, or it is not known what it may use.
+pub fn look(
+    api: &dyn Api,
+    namespace: &str,
+    object: &Value,
+    container: Option<&str>,
+) -> Result<(Container, Machine), PlaceError> {
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let of_it = |why: String| PlaceError::Cluster(format!("Deployment {name}: {why}"));
+    let container = deployment::container(object, container).map_err(of_it)?;
+    let facts = facts(api, namespace, &deployment::labels(object), &container.name);
+    let machine = machine(&container, &facts).ok_or_else(|| {
+        let why = "its container has no limits, and its node cannot be looked at; give it limits \
+                   for cpu and memory";
+        of_it(why.into())
+    })?;
+    Ok((container, machine))
+}
+
+/// As far as a pod that runs already can be asked.
+fn facts(
+    api: &dyn Api,
+    namespace: &str,
+    labels: &BTreeMap<String, String>,
+    container: &str,
+) -> Facts {
+    let pods = paths::core(namespace, "pods");
+    let path = paths::selected(&pods, &deployment::selector(labels));
+    let list = api.get(&path).ok().flatten().unwrap_or_default();
+    let all = list["items"].as_array().cloned().unwrap_or_default();
+    let Some(pod) = all.iter().find(|pod| pods::address(pod).is_some()) else {
+        return Facts::default();
+    };
+    let path = format!("{pods}/{}", pods::name(pod));
+    let lines = api.run(&paths::command(&path, Some(container), &node::COMMAND));
+    let lines: Vec<String> = lines.into_iter().flatten().map_while(Result::ok).collect();
+    node::facts(&lines)
+}
+
+/// What the container may use, by its limits or else by its node.
+fn machine(container: &Container, facts: &Facts) -> Option<Machine> {
+    let of_node = Some(f64::from(facts.cores)).filter(|cores| *cores > 0.0);
+    let memory = container.memory_bytes.or(Some(facts.memory_bytes).filter(|bytes| *bytes > 0));
+    Some(Machine {
+        cpu_model: facts.cpu_model.clone(),
+        cores: Cores::new(container.cores.or(of_node)?).ok()?,
+        memory_bytes: Bytes(memory?),
+        kernel: facts.kernel.clone(),
+    })
+}
+
+/// What is doubtful of this Deployment before anything is measured.
+pub fn warnings(changing: &Changing<'_>, container: &Container, app: &App) -> Vec<Warning> {
+    let mut doubts = Vec::new();
+    let pods = changing.object["spec"]["replicas"].as_u64().unwrap_or(1);
+    doubts.extend((pods > 1).then_some(ClusterDoubt::OnePodOfSeveral { pods }));
+    let limits = [
+        (container.cores.is_none(), LimitedResource::Cpu),
+        (container.memory_bytes.is_none(), LimitedResource::Memory),
+    ];
+    let missing = limits.into_iter().filter(|(is_missing, _)| *is_missing);
+    doubts.extend(missing.map(|(_, of)| ClusterDoubt::NoLimit { of }));
+    let kept_by = deployment::kept_by(&changing.object).map(str::to_string);
+    doubts.extend(kept_by.map(|program| ClusterDoubt::KeptByRepository { program }));
+    let owners = changing.autoscalers.iter().filter_map(autoscaler::owner);
+    doubts.extend(owners.map(|owner| ClusterDoubt::AutoscalerOwned { owner }));
+    let ours = app.env.keys().filter(|name| container.elsewhere.contains(name));
+    let variables: Vec<String> = ours.cloned().collect();
+    let elsewhere = ClusterDoubt::VariablesElsewhere { variables: variables.clone() };
+    doubts.extend((!variables.is_empty()).then_some(elsewhere));
+    doubts.into_iter().map(Warning::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_container_may_use_is_its_limits_or_else_its_nodes() {
+        let facts = Facts { cores: 4, memory_bytes: 8 << 30, ..Facts::default() };
+        let mut container = Container {
+            index: 0,
+            name: "app".into(),
+            image: "shop:1".into(),
+            cores: Some(1.5),
+            memory_bytes: None,
+            variables: BTreeMap::new(),
+            elsewhere: Vec::new(),
+        };
+        let of = |container: &Container, facts: &Facts| {
+            let machine = machine(container, facts)?;
+            Some((machine.cores.get(), machine.memory_bytes.0))
+        };
+        assert_eq!(of(&container, &facts), Some((1.5, 8 << 30)));
+        assert_eq!(of(&container, &Facts::default()), None);
+        container.cores = None;
+        assert_eq!(of(&container, &facts), Some((4.0, 8 << 30)));
+    }
+}

@@ -1,0 +1,152 @@
+//! One session at a time on a Deployment: a Lease that whoever tunes it holds.
+//!
+//! In: the Deployment's name, and who asks. Out: the right to change it, until it is dropped.
+
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::api::{Api, ApiError};
+use super::paths;
+
+/// A session that has been killed holds the Deployment no longer than this after its last sign.
+const HELD_FOR: Duration = Duration::from_secs(300);
+
+/// What is held.
+pub struct Lease<'a> {
+    api: &'a dyn Api,
+    path: String,
+    holder: String,
+}
+
+/// Why it is not ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeaseError {
+    /// Somebody else's session goes on; until when it is taken to, at least.
+    Held {
+        holder: String,
+        until: String,
+    },
+    Api(ApiError),
+}
+
+impl From<ApiError> for LeaseError {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl<'a> Lease<'a> {
+    /// Takes the Lease of this Deployment, also one whose holder has given no sign for minutes.
+    ///
+    /// # Errors
+    /// Another session holds it, or Leases may not be made.
+    pub fn take(
+        api: &'a dyn Api,
+        namespace: &str,
+        deployment: &str,
+        holder: &str,
+    ) -> Result<Self, LeaseError> {
+        let (collection, name) = (collection(namespace), name_of(deployment));
+        let path = format!("{collection}/{name}");
+        if let Some(found) = api.get(&path)? {
+            if let Some((holder, until)) = held(&found, SystemTime::now()) {
+                return Err(LeaseError::Held { holder, until });
+            }
+            api.delete(&path)?;
+        }
+        let now = time(SystemTime::now());
+        let object = json!({
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": { "name": name, "labels": { "app.kubernetes.io/managed-by": "sweetspot" } },
+            "spec": {
+                "holderIdentity": holder,
+                "leaseDurationSeconds": HELD_FOR.as_secs(),
+                "acquireTime": now,
+                "renewTime": now,
+            },
+        });
+        match api.create(&collection, &object) {
+            Ok(_) => Ok(Self { api, path, holder: holder.to_string() }),
+            // Somebody was a moment faster.
+            Err(error) if error.is_conflict() => Err(LeaseError::Held {
+                holder: "somebody who began at the same moment".into(),
+                until: time(SystemTime::now() + HELD_FOR),
+            }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes one that a session which was killed has left.
+    ///
+    /// # Errors
+    /// It may not be removed, or the API server does not answer.
+    pub fn release(api: &dyn Api, namespace: &str, deployment: &str) -> Result<(), ApiError> {
+        api.delete(&format!("{}/{}", collection(namespace), name_of(deployment)))
+    }
+
+    /// A sign of life.
+    ///
+    /// # Errors
+    /// It is not ours any more, or the API server does not answer.
+    pub fn renew(&self) -> Result<(), ApiError> {
+        let operations = json!([
+            { "op": "test", "path": "/spec/holderIdentity", "value": self.holder },
+            { "op": "replace", "path": "/spec/renewTime", "value": time(SystemTime::now()) },
+        ]);
+        self.api.patch(&self.path, &operations).map(drop)
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now is nobody's in some minutes.
+        drop(self.api.delete(&self.path));
+    }
+}
+
+fn collection(namespace: &str) -> String {
+    paths::of_group("coordination.k8s.io/v1", namespace, "leases")
+}
+
+fn name_of(deployment: &str) -> String {
+    format!("sweetspot-{deployment}")
+}
+
+/// Who holds this Lease now and until when; `None`: its holder has given no sign for too long.
+fn held(lease: &Value, now: SystemTime) -> Option<(String, String)> {
+    let spec = &lease["spec"];
+    let holder = spec["holderIdentity"].as_str().filter(|holder| !holder.is_empty())?;
+    let renewed: Timestamp = spec["renewTime"].as_str()?.parse().ok()?;
+    let lasts = spec["leaseDurationSeconds"].as_u64().unwrap_or(0);
+    let until = SystemTime::from(renewed) + Duration::from_secs(lasts);
+    (until > now).then(|| (holder.to_string(), time(until)))
+}
+
+/// With microseconds, as a Lease's times are written.
+fn time(at: SystemTime) -> String {
+    let at = Timestamp::try_from(at).unwrap_or_default();
+    at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_held_as_long_as_its_holder_gives_signs() {
+        let at = |seconds: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(time(at(0)), "1970-01-01T00:00:00.000000Z");
+        let lease = |holder: &str| {
+            json!({ "spec": { "holderIdentity": holder, "leaseDurationSeconds": 300,
+                "renewTime": time(at(1000)) } })
+        };
+        let until = time(at(1300));
+        assert_eq!(held(&lease("me"), at(1299)), Some(("me".to_string(), until)));
+        assert_eq!(held(&lease("me"), at(1300)), None);
+        assert_eq!(held(&lease(""), at(1001)), None);
+        assert_eq!(held(&json!({}), at(0)), None);
+    }
+}

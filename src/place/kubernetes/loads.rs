@@ -1,0 +1,148 @@
+//! Loads of several pods, one after the other, by a fleet that stays there.
+//!
+//! In: offers. Out: what was recorded of each.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::api::{Api, ApiError};
+use super::fleet::{Fleet, FleetError, Order, Said};
+use crate::fleet::{self, Relay};
+use crate::place::Offer;
+use crate::terms::{ConnectionMode, FleetMember, LiveSecond, LoadRecord, StopRequest, StopSignal};
+
+/// Where the collector is told what to send; of its pod alone.
+const ORDERS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7078);
+
+/// For the API server to pass on an order again, and between two tries.
+const OUTAGE: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(500);
+
+/// Lines that people are shown where it fails.
+const LAST_LINES: usize = 20;
+
+/// A fleet that waits for loads to send.
+pub struct Loads<'a> {
+    fleet: Fleet<'a>,
+    /// What is run in the collector's pod to hand over an order.
+    program: String,
+    sent: u32,
+    /// What the collector's program said to people last.
+    said: Vec<String>,
+}
+
+/// What came of a load.
+pub struct Sent {
+    pub record: LoadRecord,
+    /// Those that were lost before it was over.
+    pub lost: Vec<FleetMember>,
+}
+
+impl<'a> Loads<'a> {
+    /// Makes the pods, and waits until they are ready for a load.
+    ///
+    /// # Errors
+    /// As [`Fleet::begin`]; or the collector ends at once.
+    pub fn begin(
+        api: &'a dyn Api,
+        order: Order,
+        within: Duration,
+        stop: &StopSignal,
+    ) -> Result<Self, FleetError> {
+        let order = Order { orders: Some(ORDERS), ..order };
+        let fleet = Fleet::begin(api, order, within, stop)?;
+        let mut loads = Self { fleet, program: String::new(), sent: 0, said: Vec::new() };
+        loop {
+            if let Relay::Ready { program } = loads.next()? {
+                loads.program = program;
+                return Ok(loads);
+            }
+        }
+    }
+
+    /// Sends one load, each generator with so many loops.
+    ///
+    /// # Errors
+    /// The pods are gone or could not send it, or the API server does not answer.
+    pub fn send(
+        &mut self,
+        offer: &Offer,
+        (connection, loops): (ConnectionMode, u16),
+        stop: &StopSignal,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<Sent, FleetError> {
+        self.sent += 1;
+        let wanted = fleet::Offer {
+            offered: offer.offered,
+            warm_up: offer.warm_up,
+            duration: offer.duration,
+            seed: offer.seed,
+            connection: offer.connection.unwrap_or(connection),
+        };
+        self.tell(&fleet::Order::Send { number: self.sent, offer: wanted, loops })?;
+        let mut seconds = Vec::new();
+        let mut told = StopRequest::None;
+        loop {
+            match self.next()? {
+                Relay::Live(live) => {
+                    let wish = if watch(&live).is_break() { StopRequest::Finish } else { told };
+                    let wish = wish.max(stop.requested());
+                    if wish > told {
+                        told = wish;
+                        self.tell(&fleet::Order::Stop { now: wish == StopRequest::Now })?;
+                    }
+                }
+                Relay::Second(second) => seconds.push(*second),
+                Relay::Gathered { run, generators } => {
+                    let lost = |member: &FleetMember| member.lost_at.is_some();
+                    let lost = generators.into_iter().filter(lost).collect();
+                    return Ok(Sent { record: LoadRecord { run, seconds }, lost });
+                }
+                Relay::Failed { why } => return Err(FleetError::Failed { why }),
+                Relay::Ready { .. } => {}
+            }
+        }
+    }
+
+    /// What is said next of loads.
+    fn next(&mut self) -> Result<Relay, FleetError> {
+        loop {
+            match self.fleet.next()? {
+                Some(Said::Relay(relay)) => return Ok(relay),
+                Some(Said::Words(line)) => {
+                    self.said.push(line);
+                    self.said.drain(..self.said.len().saturating_sub(LAST_LINES));
+                }
+                None => {
+                    let mut why = "the collector's pod has ended".to_string();
+                    if !self.said.is_empty() {
+                        why = format!("{why}: {}", self.said.join(" / "));
+                    }
+                    return Err(FleetError::Failed { why });
+                }
+            }
+        }
+    }
+
+    /// An order may be given again where it is not known whether it came: a load has a number.
+    fn tell(&self, order: &fleet::Order) -> Result<(), FleetError> {
+        let began = Instant::now();
+        let text = serde_json::to_string(order).unwrap_or_default();
+        let address = ORDERS.to_string();
+        let words = [self.program.as_str(), "__order", &address, &text];
+        loop {
+            match self.fleet.run_beside(&words) {
+                Err(error) if error.is_passing() && began.elapsed() < OUTAGE => {
+                    thread::sleep(RETRY);
+                }
+                Err(ApiError::Command { message }) => {
+                    let why = format!("an order was not taken: {message}");
+                    return Err(FleetError::Failed { why });
+                }
+                done => return Ok(done?),
+            }
+        }
+    }
+}

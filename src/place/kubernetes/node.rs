@@ -1,0 +1,60 @@
+//! What a pod sees of the node that it runs on.
+//!
+//! In: the kernel's files. Out: facts. Only computes.
+
+/// Prints what [`facts`] reads.
+pub const COMMAND: [&str; 4] =
+    ["cat", "/proc/cpuinfo", "/proc/meminfo", "/proc/sys/kernel/osrelease"];
+
+/// Of a node; empty and zero where it is not known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Facts {
+    pub cpu_model: String,
+    pub cores: u32,
+    pub memory_bytes: u64,
+    /// Release.
+    pub kernel: String,
+}
+
+/// What the files say.
+pub fn facts(lines: &[String]) -> Facts {
+    let mut facts = Facts::default();
+    for line in lines {
+        let Some((name, value)) = line.split_once(':') else {
+            // The only file without names.
+            facts.kernel = line.trim().to_string();
+            continue;
+        };
+        let value = value.trim();
+        match name.trim() {
+            "processor" => facts.cores += 1,
+            "model name" if facts.cpu_model.is_empty() => facts.cpu_model = value.to_string(),
+            "MemTotal" => {
+                let kib = value.strip_suffix("kB").and_then(|it| it.trim().parse::<u64>().ok());
+                facts.memory_bytes = kib.unwrap_or(0) << 10;
+            }
+            _ => {}
+        }
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_files_are_read() {
+        let text = "processor\t: 0\nmodel name\t: EPYC\n\nprocessor\t: 1\nmodel name\t: EPYC\n\
+                    MemTotal:        2048 kB\nMemFree:  1 kB\n6.1.0-9\n";
+        let lines: Vec<String> = text.lines().map(str::to_string).collect();
+        let expected = Facts {
+            cpu_model: "EPYC".into(),
+            cores: 2,
+            memory_bytes: 2 << 20,
+            kernel: "6.1.0-9".into(),
+        };
+        assert_eq!(facts(&lines), expected);
+        assert_eq!(facts(&[]), Facts::default());
+    }
+}

@@ -1,0 +1,60 @@
+//! Where objects are, as the API server has them.
+//!
+//! In: names. Out: paths. Only computes.
+
+use std::fmt::Write as _;
+
+/// Pods, services, secrets and events of a namespace.
+pub fn core(namespace: &str, kind: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/{kind}")
+}
+
+/// Objects of a group that has a version, such as `apps/v1`.
+pub fn of_group(group: &str, namespace: &str, kind: &str) -> String {
+    format!("/apis/{group}/namespaces/{namespace}/{kind}")
+}
+
+/// Those of a collection that have these labels, written `key=value,key=value`.
+pub fn selected(collection: &str, labels: &str) -> String {
+    format!("{collection}?labelSelector={}", escaped(labels))
+}
+
+/// Where a command is run in a pod's container; `None`: in its only one.
+pub fn command(pod: &str, container: Option<&str>, words: &[&str]) -> String {
+    let mut path = format!("{pod}/exec?stdout=true&stderr=true");
+    let container = container.map(|name| ("container", name));
+    let words = words.iter().map(|word| ("command", *word));
+    for (key, value) in container.into_iter().chain(words) {
+        path.push_str(&format!("&{key}={}", escaped(value)));
+    }
+    path
+}
+
+/// For a URL's query.
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                escaped.push(char::from(byte));
+            }
+            _ => write!(escaped, "%{byte:02X}").expect("a String takes every text"),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_query_cannot_hold_is_escaped() {
+        let pods = core("web", "pods");
+        let path = selected(&pods, "app=shop,tier=a b");
+        assert_eq!(path, "/api/v1/namespaces/web/pods?labelSelector=app%3Dshop%2Ctier%3Da%20b");
+        let path = command(&format!("{pods}/p"), Some("c"), &["sh", "-c", "echo é&\n"]);
+        let words = "&container=c&command=sh&command=-c&command=echo%20%C3%A9%26%0A";
+        assert_eq!(path, format!("{pods}/p/exec?stdout=true&stderr=true{words}"));
+    }
+}

@@ -1,0 +1,54 @@
+//! What a Deployment keeps of the settings that it was tried with: a ReplicaSet each, by which
+//! people would roll back to one of them.
+//!
+//! In: a Deployment that has been put back. Out: nothing of ours is left among its revisions.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::api::{Api, ApiError};
+use super::changing::patiently;
+use super::deployment;
+use super::paths;
+
+/// For the pods from before to come back, and ours to end; what still has pods then stays.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Removes those that sessions of ours have made, once they have no pods any more.
+///
+/// # Errors
+/// They may not be listed or removed, or the API server does not answer.
+pub fn remove_ours(api: &dyn Api, namespace: &str, object: &Value) -> Result<(), ApiError> {
+    let collection = paths::of_group("apps/v1", namespace, "replicasets");
+    let labels = deployment::selector(&deployment::labels(object));
+    let path = paths::selected(&collection, &labels);
+    let began = Instant::now();
+    loop {
+        let list = patiently(|| api.get(&path))?.unwrap_or_default();
+        let all = list["items"].as_array().cloned().unwrap_or_default();
+        let ours: Vec<&Value> = all.iter().filter(|one| is_ours(one)).collect();
+        let (idle, busy): (Vec<&Value>, Vec<&Value>) =
+            ours.into_iter().partition(|one| has_no_pods(one));
+        for one in idle {
+            let name = one["metadata"]["name"].as_str().unwrap_or_default();
+            patiently(|| api.delete(&format!("{collection}/{name}")))?;
+        }
+        if busy.is_empty() || began.elapsed() > PATIENCE {
+            return Ok(());
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Whatever session it was.
+fn is_ours(one: &Value) -> bool {
+    one["spec"]["template"]["metadata"]["annotations"][deployment::RUN].is_string()
+}
+
+fn has_no_pods(one: &Value) -> bool {
+    one["spec"]["replicas"] == 0 && one["status"]["replicas"].as_u64().unwrap_or(0) == 0
+}

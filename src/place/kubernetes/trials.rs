@@ -1,0 +1,477 @@
+//! A Deployment that runs in a cluster as a place for trials: its pods are started with each
+//! setting, and pods of ours send the load to them through their Service.
+//!
+//! In: a Deployment's name, an app with variables that give it a setting; then configurations and
+//! offers. Out: what was seen. Must not judge it.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::api::Api;
+use super::changing::{Changing, patiently};
+use super::deployment::{self, Container, Rollout, Wanted};
+use super::error::{cluster, of_fleet};
+use super::fleet::Order;
+use super::lease::{Lease, LeaseError};
+use super::loads::Loads;
+use super::objects::PodOf;
+use super::service::{self, Door};
+use super::watching::{self, Watching};
+use super::{found, paths, pods};
+use crate::place::local::log::worth_showing;
+use crate::place::{Observed, Offer, Place, PlaceError, Started};
+use crate::server::{self, App, Inspection, Obeys, Printed};
+use crate::terms::{
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Change, Configuration,
+    ConnectionMode, LiveSecond, Machine, ProcessEnd, Secrets, ServerEnd, StartAdvice, StopSignal,
+    TrialFailure, Variant, Warning,
+};
+
+/// For a pod to be made, to boot, and to answer.
+const BOOT_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Between two looks at a rollout.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A node's proxy applies what it hears of endpoints at most once in this time, by default.
+const PROXY_SYNC: Duration = Duration::from_secs(1);
+
+/// For generators to come up, and what beside the session's time their pods may take.
+const GATHER: Duration = Duration::from_secs(180);
+
+/// Lines of a pod's log that are looked at.
+const LOG_LINES: u32 = 200;
+
+/// What is tuned, and with what.
+pub struct PodsSettings {
+    pub namespace: String,
+    pub deployment: String,
+    /// `None`: its pods' only one.
+    pub container: Option<String>,
+    /// `None`: the one that leads to its pods.
+    pub service: Option<String>,
+    /// Its variables have places for workers and threads.
+    pub app: App,
+    /// What variants are made of.
+    pub changes: Vec<Change>,
+    /// Asked for whether the app serves, where it has no probe of its own.
+    pub ready_path: String,
+    pub connection: ConnectionMode,
+    pub generators: u16,
+    /// Each generator's pod.
+    pub generator: PodOf,
+    /// Of `sweetspot` in these pods, but for the URL; and the files that they name.
+    pub arguments: Vec<String>,
+    pub files: BTreeMap<String, String>,
+    /// Values of headers and bodies of requests: masked in what the app prints.
+    pub secrets: Secrets,
+    /// Tells this session's objects from others'.
+    pub run: String,
+    pub token: String,
+    /// Whose session it is, for others who want to tune the same.
+    pub holder: String,
+}
+
+/// A Deployment as a place for trials.
+pub struct Pods<'a> {
+    api: &'a dyn Api,
+    settings: PodsSettings,
+    stop: StopSignal,
+    machine: Machine,
+    container: Container,
+    door: Door,
+    labels: BTreeMap<String, String>,
+    warnings: Vec<Warning>,
+    /// Dropped in this order: what was changed is put back while it is still ours.
+    loads: Option<Loads<'a>>,
+    changing: Changing<'a>,
+    lease: Lease<'a>,
+    running: Option<Running>,
+    starts: u32,
+    born: Instant,
+}
+
+/// A pod that was started.
+struct Running {
+    pod: String,
+    restarts: u64,
+    watching: Option<Watching>,
+}
+
+/// How waiting for a rollout ended.
+enum Came {
+    Up { pod: String, restarts: u64 },
+    Failed(BootEnd),
+}
+
+impl<'a> Pods<'a> {
+    /// Looks at the Deployment, its Service and its autoscalers, and takes it for this session.
+    /// Nothing of it is changed before the first start.
+    ///
+    /// # Errors
+    /// It is not there or cannot be tuned as it is, another session does, or a right is missing.
+    pub fn new(
+        api: &'a dyn Api,
+        settings: PodsSettings,
+        stop: StopSignal,
+    ) -> Result<Self, PlaceError> {
+        let born = Instant::now();
+        let (namespace, name) = (&settings.namespace, &settings.deployment);
+        let lease = Lease::take(api, namespace, name, &settings.holder)
+            .map_err(|error| PlaceError::Cluster(held(&error, name)))?;
+        let changing = Changing::read(api, namespace, name, &settings.run).map_err(cluster)?;
+        let of_it = |why: String| PlaceError::Cluster(format!("Deployment {name}: {why}"));
+        let named = settings.container.as_deref();
+        let (container, machine) = found::look(api, namespace, &changing.object, named)?;
+        let labels = deployment::labels(&changing.object);
+        let services =
+            patiently(|| api.get(&paths::core(namespace, "services"))).map_err(cluster)?;
+        let services = services.unwrap_or_default()["items"].as_array().cloned();
+        let found =
+            service::door(&services.unwrap_or_default(), settings.service.as_deref(), &labels);
+        let door = found.map_err(of_it)?;
+        let warnings = found::warnings(&changing, &container, &settings.app);
+        Ok(Self {
+            api,
+            settings,
+            stop,
+            machine,
+            container,
+            door,
+            labels,
+            warnings,
+            loads: None,
+            changing,
+            lease,
+            running: None,
+            starts: 0,
+            born,
+        })
+    }
+
+    fn core(&self, kind: &str) -> String {
+        paths::core(&self.settings.namespace, kind)
+    }
+
+    /// The generators, made when they are needed first.
+    fn ensure_loads(&mut self) -> Result<(), PlaceError> {
+        if self.loads.is_some() {
+            return Ok(());
+        }
+        let settings = &self.settings;
+        let url = vec!["load".to_string(), self.door.url()];
+        let order = Order {
+            namespace: settings.namespace.clone(),
+            run: settings.run.clone(),
+            generators: settings.generators,
+            pod: PodOf { away_from: self.labels.clone(), ..settings.generator.clone() },
+            arguments: [url, settings.arguments.clone()].concat(),
+            files: settings.files.clone(),
+            token: settings.token.clone(),
+            orders: None,
+        };
+        let loads = Loads::begin(self.api, order, GATHER, &self.stop);
+        self.loads = Some(loads.map_err(of_fleet)?);
+        Ok(())
+    }
+
+    /// Waits until the only pod is the one of this start, it serves, and the Service leads to it.
+    fn await_pod(&self, generation: i64) -> Result<Came, PlaceError> {
+        let began = Instant::now();
+        loop {
+            if self.stop.is_raised() {
+                return Err(PlaceError::Stopped);
+            }
+            let pods = self.pods()?;
+            let failed = pods.iter().find_map(|pod| self.failure_of(pod));
+            if let Some(end) = failed {
+                return Ok(Came::Failed(end));
+            }
+            let object = self.changing.look().map_err(cluster)?;
+            if let (Rollout::Done, [pod]) = (deployment::rollout(&object, generation), &*pods)
+                && let Some(address) = pods::address(pod)
+                && self.leads_to()? == [address]
+            {
+                thread::sleep(PROXY_SYNC);
+                let restarts = pods::restarts(pod, &self.container.name);
+                return Ok(Came::Up { pod: pods::name(pod), restarts });
+            }
+            if began.elapsed() > BOOT_PATIENCE {
+                return Ok(Came::Failed(self.too_late(&pods)));
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// What it waited for.
+    fn too_late(&self, pods: &[Value]) -> BootEnd {
+        let why = pods.iter().find_map(|pod| match pods::state(pod) {
+            pods::State::Waiting(why) if !why.is_empty() => Some(why),
+            _ => None,
+        });
+        let patience_s = BOOT_PATIENCE.as_secs_f64();
+        let target = format!("GET {}", self.settings.ready_path);
+        why.map_or(BootEnd::NotAnswered { target, patience_s }, |error| BootEnd::NotRun { error })
+    }
+
+    /// A pod of this start that will not come up. Those of earlier ones end meanwhile, as asked.
+    fn failure_of(&self, pod: &Value) -> Option<BootEnd> {
+        if !deployment::is_of_start(pod, &self.settings.run, self.starts) {
+            return None;
+        }
+        if let Some(code) = pods::ended(pod, &self.container.name) {
+            let how = ServerEnd::ProcessEnded { how: end_of(code) };
+            return Some(BootEnd::EndedEarly { how });
+        }
+        match pods::state(pod) {
+            pods::State::Failed(error) => Some(BootEnd::NotRun { error }),
+            _ => None,
+        }
+    }
+
+    /// Its pods, those that are about to end among them.
+    fn pods(&self) -> Result<Vec<Value>, PlaceError> {
+        let path = paths::selected(&self.core("pods"), &deployment::selector(&self.labels));
+        let list = patiently(|| self.api.get(&path)).map_err(cluster)?.unwrap_or_default();
+        Ok(list["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    fn leads_to(&self) -> Result<Vec<String>, PlaceError> {
+        let namespace = &self.settings.namespace;
+        let slices = paths::of_group("discovery.k8s.io/v1", namespace, "endpointslices");
+        let of_service = format!("kubernetes.io/service-name={}", self.door.service);
+        let path = paths::selected(&slices, &of_service);
+        let found = patiently(|| self.api.get(&path)).map_err(cluster)?;
+        Ok(service::leads_to(&found.unwrap_or_default()))
+    }
+
+    /// The container's last lines, with secrets masked. `previous`: of the one that ended.
+    fn last_lines(&self, pod: &str, previous: bool) -> Vec<String> {
+        let name = &self.container.name;
+        let which = if previous { "&previous=true" } else { "" };
+        let query = format!("log?container={name}&tailLines={LOG_LINES}{which}");
+        let lines = self.api.follow(&format!("{}/{pod}/{query}", self.core("pods")));
+        let lines: Vec<String> = lines.into_iter().flatten().map_while(Result::ok).collect();
+        let variables = self.container.variables.iter().map(|(name, value)| (&**name, &**value));
+        self.settings.secrets.clone().with_given(variables).mask_lines(&lines)
+    }
+
+    fn boot_failure(&self, end: BootEnd) -> BootFailure {
+        let pods = self.pods().unwrap_or_default();
+        let name = pods.last().map(pods::name).unwrap_or_default();
+        let mut lines = self.last_lines(&name, true);
+        if lines.is_empty() {
+            lines = self.last_lines(&name, false);
+        }
+        let kind = match &end {
+            BootEnd::NotAnswered { .. } => BootFailureKind::NeverReady,
+            _ => server::recognise_failure(server::FOR_PODS, &lines),
+        };
+        BootFailure {
+            kind,
+            message: BootCause::NotReady { seen: None, end, connections_for: None }.into(),
+            advice: BootAdvice::Start(StartAdvice::MendApp).into(),
+            last_lines: worth_showing(&lines),
+        }
+    }
+
+    /// A pod that is up, but whose server says that it runs with another setting.
+    fn unless_ignored(
+        &self,
+        configuration: Configuration,
+        pod: &str,
+    ) -> Result<(), Box<BootFailure>> {
+        let lines = self.last_lines(pod, false);
+        let Printed { workers, threads } = server::printed(&lines);
+        let Configuration { workers: wanted, threads: most } = configuration;
+        let wanted = [("workers", workers, wanted.get()), ("threads", threads, most.get())];
+        let other = wanted.into_iter().find_map(|(place, printed, wanted)| {
+            let (_, line) = printed.filter(|(count, _)| *count != wanted)?;
+            Some((place.to_string(), line))
+        });
+        let Some((place, line)) = other else { return Ok(()) };
+        Err(Box::new(BootFailure {
+            kind: BootFailureKind::Exited,
+            message: BootCause::RunsUnchanged { line: line.clone() }.into(),
+            advice: BootAdvice::Start(StartAdvice::NameVariable { place }).into(),
+            last_lines: vec![line],
+        }))
+    }
+
+    /// How the pod that the load went to has fared.
+    fn death(&self, running: &Running) -> Result<Option<TrialFailure>, PlaceError> {
+        let path = format!("{}/{}", self.core("pods"), running.pod);
+        let pod = patiently(|| self.api.get(&path)).map_err(cluster)?;
+        let name = &self.container.name;
+        let how = match &pod {
+            None => ProcessEnd::Other("its pod was removed".into()),
+            Some(pod) if pods::restarts(pod, name) > running.restarts => {
+                end_of(pods::ended(pod, name).unwrap_or_default())
+            }
+            Some(pod) => match pods::state(pod) {
+                pods::State::Running => return Ok(None),
+                pods::State::Failed(why) | pods::State::Waiting(why) => ProcessEnd::Other(why),
+                pods::State::Succeeded => ProcessEnd::ExitStatus(0),
+            },
+        };
+        let last_lines = worth_showing(&self.last_lines(&running.pod, pod.is_some()));
+        let status = ServerEnd::ProcessEnded { how }.into();
+        Ok(Some(TrialFailure::Died { status, last_lines }))
+    }
+}
+
+impl Place for Pods<'_> {
+    fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.born.elapsed()
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        self.warnings.clone()
+    }
+
+    fn inspect(&mut self) -> Result<Inspection, PlaceError> {
+        let pod = self.pods()?.first().map(pods::name);
+        let lines = pod.map(|pod| self.last_lines(&pod, false)).unwrap_or_default();
+        let printed = server::printed(&lines);
+        let one = Configuration::new(1, 1).expect("one of each can run");
+        let named = |place: &str| -> Option<(String, Option<u16>)> {
+            let name = server::pods::variable_of(&self.settings.app, place)?;
+            let value = self.container.variables.get(&name).and_then(|it| it.trim().parse().ok());
+            Some((name, value))
+        };
+        let (workers, threads) = (named("workers"), named("threads"));
+        let today = |printed: Option<(u16, String)>, named: &Option<(String, Option<u16>)>| {
+            let given = named.as_ref().and_then(|(_, value)| *value);
+            printed.map(|(count, _)| count).or(given).unwrap_or(1)
+        };
+        let current = Configuration::new(
+            today(printed.workers, &workers).max(1),
+            today(printed.threads, &threads).max(1),
+        );
+        Ok(Inspection {
+            current: current.unwrap_or(one),
+            server_version: self.container.image.clone(),
+            runtime_version: String::new(),
+            lacks_yjit: false,
+            obeys: Obeys {
+                workers: workers.map(|(name, _)| name),
+                max_threads: threads.map(|(name, _)| name),
+                ..Obeys::default()
+            },
+            remarks: Vec::new(),
+        })
+    }
+
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError> {
+        self.running = None;
+        self.starts += 1;
+        self.ensure_loads()?;
+        self.lease.renew().map_err(cluster)?;
+        let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
+        let wanted = Wanted {
+            container: &self.container,
+            variables: &server::pods::environment(&app, configuration),
+            path: &self.settings.ready_path,
+            port: &self.door.target_port,
+            run: &self.settings.run,
+            start: self.starts,
+        };
+        let spec = deployment::spec(&self.changing.original(), &wanted);
+        let began = Instant::now();
+        let generation = self.changing.set(&spec).map_err(cluster)?;
+        let (pod, restarts) = match self.await_pod(generation)? {
+            Came::Up { pod, restarts } => (pod, restarts),
+            Came::Failed(end) => return Ok(Started::Failed(self.boot_failure(end))),
+        };
+        let boot = began.elapsed();
+        if let Err(failure) = self.unless_ignored(configuration, &pod) {
+            return Ok(Started::Failed(*failure));
+        }
+        let path = format!("{}/{pod}", self.core("pods"));
+        let (name, cores) = (self.container.name.clone(), self.machine.cores.get());
+        let watching = Watching::begin(self.api, (&path, &name), configuration, cores);
+        self.running = Some(Running { pod, restarts, watching: watching.ok() });
+        Ok(Started::Ready { boot })
+    }
+
+    fn offer(
+        &mut self,
+        offer: &Offer,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<Observed, PlaceError> {
+        self.lease.renew().map_err(cluster)?;
+        let running = self.running.as_ref().expect("a load is offered to a pod that was started");
+        let loads = self.loads.as_mut().expect("generators are there before the first start");
+        let loops = (self.settings.generator.cpus.ceil() as u16).max(1);
+        let mut origin = None;
+        let mut watch_too = |second: &LiveSecond| {
+            origin = origin.or_else(|| Instant::now().checked_sub(second.at));
+            watch(second)
+        };
+        let sent = loads.send(offer, (self.settings.connection, loops), &self.stop, &mut watch_too);
+        let sent = sent.map_err(of_fleet)?;
+        if let Some(member) = sent.lost.first() {
+            let why =
+                format!("the generator at {} was lost in the middle of a load", member.address);
+            return Err(PlaceError::Cluster(why));
+        }
+        let record = |watching: &Watching| watching.record(origin.unwrap_or_else(Instant::now));
+        let monitor = running.watching.as_ref().map_or_else(watching::nothing, record);
+        let failure = self.death(running)?;
+        Ok(Observed { load: sent.record, monitor, failure })
+    }
+
+    fn stop(&mut self) -> Result<(), PlaceError> {
+        self.running = None;
+        self.changing.put_back().map_err(|error| {
+            let name = &self.settings.deployment;
+            PlaceError::Cluster(format!(
+                "Deployment {name} could not be put back: {error}; do it with: sweetspot restore \
+                 --deployment {name} --namespace {}",
+                self.settings.namespace
+            ))
+        })
+    }
+}
+
+fn held(error: &LeaseError, deployment: &str) -> String {
+    match error {
+        LeaseError::Held { holder, until } => format!(
+            "another session tunes Deployment {deployment}: {holder} holds it until {until} at \
+             least; wait for its end"
+        ),
+        LeaseError::Api(error) => error.to_string(),
+    }
+}
+
+/// As shells have it, a signal's number is added to 128.
+fn end_of(code: i64) -> ProcessEnd {
+    match i32::try_from(code) {
+        Ok(code @ 129..=192) => ProcessEnd::Signal(code - 128),
+        Ok(code) => ProcessEnd::ExitStatus(code),
+        Err(_) => ProcessEnd::Other(code.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_container_ended_is_told_as_a_shell_does() {
+        assert_eq!(end_of(137), ProcessEnd::Signal(9));
+        assert_eq!(end_of(1), ProcessEnd::ExitStatus(1));
+    }
+}

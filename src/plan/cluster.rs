@@ -1,0 +1,186 @@
+//! `--deployment`: a Deployment of a Kubernetes cluster that is tuned where it runs, and the pods
+//! that send it load.
+//!
+//! In: the settings. Out: what was asked for, checked as far as the texts go. Only computes; no
+//! cluster is asked.
+
+use std::ops::RangeInclusive;
+
+use super::cluster_error::ClusterError;
+use super::error::{PlanError, Problem};
+use super::options::Key;
+use super::settings::{Given, Settings, Sourced};
+use crate::terms::{Cores, PlanSource};
+
+/// A Deployment of a Kubernetes cluster, and the pods that send it load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cluster {
+    pub deployment: String,
+    /// Which container of its pods runs the app; `None`: the only one.
+    pub container: Option<String>,
+    /// The Service that leads to its pods; `None`: the one that does.
+    pub service: Option<String>,
+    /// `None`: the context's.
+    pub namespace: Option<String>,
+    /// A name of the kubeconfig's; `None`: its current context.
+    pub context: Option<String>,
+    /// An image of sweetspot for the pods that send the load.
+    pub generator_image: String,
+    /// `Always`, `IfNotPresent` or `Never`; `None`: as the cluster has it for such an image.
+    pub generator_pull_policy: Option<String>,
+    /// How many pods send the load together: 1 to 256.
+    pub generators: u16,
+    /// Cores of each of these pods: 0.001 to 64.
+    pub generator_cpus: f64,
+}
+
+/// A cluster as it was asked for, with where that came from.
+pub struct AskedCluster {
+    pub cluster: Cluster,
+    /// Of the Deployment's name.
+    pub source: PlanSource,
+    /// Of the number of generators, or else of their image.
+    pub generators_source: PlanSource,
+}
+
+/// Where trials run.
+#[derive(Clone, Copy)]
+enum Where {
+    Local,
+    Kubernetes,
+}
+
+const PLACES: [(&str, Where); 2] = [("local", Where::Local), ("kubernetes", Where::Kubernetes)];
+
+/// As Kubernetes spells them.
+const PULL_POLICIES: [(&str, &str); 3] =
+    [("Always", "Always"), ("IfNotPresent", "IfNotPresent"), ("Never", "Never")];
+
+/// What a Deployment has itself, or is by itself.
+const OF_DEPLOYMENT: [Key; 9] = [
+    Key::Start,
+    Key::StopSignal,
+    Key::Server,
+    Key::Entry,
+    Key::Proxy,
+    Key::Probe,
+    Key::User,
+    Key::Cpus,
+    Key::Memory,
+];
+
+/// What has no meaning without a Deployment.
+const FOR_DEPLOYMENT: [Key; 8] = [
+    Key::Container,
+    Key::Service,
+    Key::Namespace,
+    Key::Context,
+    Key::GeneratorImage,
+    Key::GeneratorImagePullPolicy,
+    Key::Generators,
+    Key::GeneratorCpus,
+];
+
+/// The longest name of an object.
+const LONGEST_NAME: usize = 253;
+const MOST_GENERATORS: u64 = 256;
+/// A thousandth of a core is the smallest share that Kubernetes gives.
+const GENERATOR_CPUS: RangeInclusive<f64> = 0.001..=64.0;
+
+/// The cluster that was asked for; `None`: trials run on this machine.
+///
+/// # Errors
+/// What was given contradicts itself or is impossible; a Deployment without an image for the pods
+/// that send its load.
+pub fn asked_cluster(settings: &Settings<'_>) -> Result<Option<AskedCluster>, PlanError> {
+    let place = settings.get(Key::Place);
+    let chosen = place.as_ref().map(|given| given.choice(&PLACES)).transpose()?;
+    match (settings.get(Key::Deployment), &place, chosen.map(|it| it.value)) {
+        (None, Some(place), Some(Where::Kubernetes)) => {
+            Err(place.problem(ClusterError::DeploymentMissing))
+        }
+        (None, ..) => {
+            refuse(settings, &FOR_DEPLOYMENT, ClusterError::NoDeployment)?;
+            Ok(None)
+        }
+        (Some(_), Some(place), Some(Where::Local)) => Err(place.problem(ClusterError::NotHere)),
+        (Some(deployment), ..) => {
+            refuse(settings, &OF_DEPLOYMENT, ClusterError::OfDeployment)?;
+            cluster_of(settings, &deployment).map(Some)
+        }
+    }
+}
+
+/// Any value of these is wrong; it is not repeated, since that of a command may be secret.
+fn refuse(settings: &Settings<'_>, keys: &[Key], error: ClusterError) -> Result<(), PlanError> {
+    match keys.iter().find_map(|key| settings.get(*key)) {
+        Some(given) => given.read_secret(|_| Err::<(), _>(error)).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn cluster_of(settings: &Settings<'_>, deployment: &Given<'_>) -> Result<AskedCluster, PlanError> {
+    let named = |key: Key| value_of(settings, key, |given| given.read(name));
+    let image = settings.get(Key::GeneratorImage);
+    let image = image.ok_or_else(|| deployment.problem(ClusterError::ImageMissing))?;
+    let generators = settings.get(Key::Generators);
+    let policy =
+        value_of(settings, Key::GeneratorImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
+    let cluster = Cluster {
+        deployment: deployment.read(name)?.value,
+        container: named(Key::Container)?,
+        service: named(Key::Service)?,
+        namespace: named(Key::Namespace)?,
+        context: value_of(settings, Key::Context, |given| given.read(not_empty))?,
+        generator_image: image.read(not_empty)?.value,
+        generator_pull_policy: policy.map(str::to_string),
+        generators: match &generators {
+            Some(given) => given.number(1, MOST_GENERATORS)?.value as u16,
+            None => 1,
+        },
+        generator_cpus: value_of(settings, Key::GeneratorCpus, cores)?.map_or(1.0, Cores::get),
+    };
+    Ok(AskedCluster {
+        cluster,
+        source: deployment.source(),
+        generators_source: generators.map_or_else(|| image.source(), |given| given.source()),
+    })
+}
+
+/// A setting's value, where it was given.
+fn value_of<T>(
+    settings: &Settings<'_>,
+    key: Key,
+    read: impl FnOnce(&Given<'_>) -> Result<Sourced<T>, PlanError>,
+) -> Result<Option<T>, PlanError> {
+    settings.get(key).map(|given| read(&given).map(|it| it.value)).transpose()
+}
+
+/// A name of an object.
+fn name(text: &str) -> Result<String, ClusterError> {
+    let name = not_empty(text)?;
+    let is_border = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_part = |c: char| is_border(c) || c == '-' || c == '.';
+    let is_name = name.len() <= LONGEST_NAME
+        && name.chars().all(is_part)
+        && name.starts_with(is_border)
+        && name.ends_with(is_border);
+    if is_name { Ok(name) } else { Err(ClusterError::Name) }
+}
+
+fn not_empty(text: &str) -> Result<String, ClusterError> {
+    let text = text.trim();
+    if text.is_empty() { Err(ClusterError::Empty) } else { Ok(text.to_string()) }
+}
+
+fn cores(given: &Given<'_>) -> Result<Sourced<Cores>, PlanError> {
+    let cores = given.read(str::parse::<Cores>)?;
+    if GENERATOR_CPUS.contains(&cores.value.get()) {
+        return Ok(cores);
+    }
+    let (least, most) = (GENERATOR_CPUS.start().to_string(), GENERATOR_CPUS.end().to_string());
+    Err(given.problem(Problem::Bounds { least, most }))
+}
+
+#[cfg(test)]
+mod tests;

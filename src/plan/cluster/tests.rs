@@ -1,0 +1,311 @@
+//! Plans of a Deployment, as they are typed and written.
+
+use std::fs;
+
+use super::*;
+use crate::plan::{Invoker, Plan, Surroundings, Typed, resolve};
+use crate::report::Language;
+use crate::report::planned;
+use crate::server::pods::{PodTemplate, environment};
+use crate::terms::{Bytes, Configuration, ConnectionMode};
+
+/// The folder of an app that says much of how it is run, none of which is so of pods.
+struct Here {
+    _folder: tempfile::TempDir,
+    surroundings: Surroundings,
+}
+
+impl Here {
+    fn new(plan: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("config/environments")).unwrap();
+        for (name, content) in [
+            ("config.ru", "run App\n"),
+            ("config/environments/production.rb", "  config.force_ssl = true\n"),
+            ("Dockerfile", "ENV WEB_CONCURRENCY=9 MALLOC_ARENA_MAX=3\n"),
+            ("Procfile", "web: thrust puma -w 7 -t 7\n"),
+            ("sweetspot.toml", plan),
+        ] {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        let surroundings = Surroundings {
+            folder: folder.path().to_path_buf(),
+            cores: Cores::new(2.0).unwrap(),
+            memory: Bytes(8 << 30),
+            program_folders: Vec::new(),
+            invoker: Invoker { uid: 0, sudo_uid: None },
+        };
+        Self { _folder: folder, surroundings }
+    }
+
+    fn plan(&self, typed: &Typed) -> Plan {
+        resolve(typed, &self.surroundings).unwrap()
+    }
+
+    fn refused(&self, typed: &Typed) -> String {
+        resolve(typed, &self.surroundings).unwrap_err().to_string()
+    }
+}
+
+fn deployment() -> Typed {
+    Typed::default().with(Key::Deployment, "shop").with(Key::GeneratorImage, "sweetspot:1")
+}
+
+fn with_env(env: &[&str]) -> Typed {
+    deployment().with_all(Key::Env, env.iter().copied())
+}
+
+/// What, value and source of each line.
+fn lines(plan: &Plan) -> Vec<(String, String, PlanSource)> {
+    let rows = plan.records.iter().map(|it| (planned::row_of(it, Language::English), it));
+    rows.map(|(row, it)| (row.what, row.value, it.source.clone())).collect()
+}
+
+fn line(plan: &Plan, what: &str) -> (String, PlanSource) {
+    let found = lines(plan).into_iter().find(|(label, ..)| label == what);
+    found.map(|(_, value, source)| (value, source)).unwrap_or_else(|| panic!("no {what}"))
+}
+
+fn variables(plan: &Plan) -> Vec<(&str, &str)> {
+    plan.app.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
+fn counts(plan: &Plan) -> (Vec<u16>, Vec<u16>) {
+    let workers = plan.workers.iter().map(|it| it.get()).collect();
+    (workers, plan.threads.iter().map(|it| it.get()).collect())
+}
+
+#[test]
+fn a_deployment_is_planned_from_what_is_typed_alone() {
+    let here = Here::new("");
+    let plan = here.plan(&deployment());
+    let labels: Vec<String> = lines(&plan).into_iter().map(|(what, ..)| what).collect();
+    let expected = [
+        "deployment",
+        "generators",
+        "workers",
+        "threads",
+        "targets",
+        "SLO",
+        "goal",
+        "cores",
+        "memory",
+        "arrivals",
+        "connection",
+        "timeout",
+        "budget",
+        "precision",
+        "variables",
+        "ready path",
+        "db connections",
+        "seed",
+        "store",
+    ];
+    assert_eq!(labels, expected);
+    let typed = |value: &str| (value.to_string(), PlanSource::Flag);
+    let default = |value: &str| (value.to_string(), PlanSource::Default);
+    assert_eq!(line(&plan, "deployment"), typed("shop"));
+    assert_eq!(line(&plan, "generators"), typed("1 pod of sweetspot:1"));
+    assert_eq!(line(&plan, "workers"), default("1..4"));
+    assert_eq!(line(&plan, "threads"), default("1..3,5,8,16"));
+    assert_eq!(line(&plan, "cores"), default("all (2)"), "of the surroundings given");
+    assert_eq!(line(&plan, "connection"), default("fresh"));
+    let names = "RAILS_MAX_THREADS, WEB_CONCURRENCY (values not shown)";
+    assert_eq!(line(&plan, "variables"), default(names));
+
+    assert_eq!((plan.server.as_str(), plan.has_threads), ("kubernetes", true));
+    assert_eq!(plan.threads_source, PlanSource::Default);
+    assert_eq!(plan.connection, ConnectionMode::Fresh);
+    assert_eq!((plan.cores, plan.memory), (None, None));
+    let pods = PodTemplate { deployment: "shop".into(), namespace: None, container: None };
+    assert_eq!(plan.app.pods, Some(pods));
+    let env = environment(&plan.app, Configuration::new(4, 5).unwrap());
+    let expected = [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "4")];
+    assert_eq!(env, expected.map(|(name, value)| (name.into(), value.into())).into());
+    let cluster = Cluster {
+        deployment: "shop".into(),
+        container: None,
+        service: None,
+        namespace: None,
+        context: None,
+        generator_image: "sweetspot:1".into(),
+        generator_pull_policy: None,
+        generators: 1,
+        generator_cpus: 1.0,
+    };
+    assert_eq!(plan.cluster, Some(cluster));
+}
+
+#[test]
+fn all_of_a_cluster_can_be_given_in_the_plan_file_and_typed() {
+    let here = Here::new(
+        "deployment = \"shop\"\nnamespace = \"web\"\ncontext = \"me@staging\"\n\
+         generator_image = \"r.internal/s:1\"\ngenerators = 2\ngenerator-cpus = 0.5\n\
+         place = \"kubernetes\"\nconnection = \"keep-alive\"\n",
+    );
+    let typed = Typed::default()
+        .with(Key::Container, "app")
+        .with(Key::Service, "shop-web")
+        .with(Key::GeneratorImagePullPolicy, "Never")
+        .with(Key::Ready, "/up");
+    let plan = here.plan(&typed);
+    let in_file = |value: &str, line| (value.to_string(), PlanSource::PlanFile { line });
+    assert_eq!(line(&plan, "deployment"), in_file("shop in namespace web", 1));
+    assert_eq!(line(&plan, "generators"), in_file("2 pods of r.internal/s:1", 5));
+    assert_eq!(plan.connection, ConnectionMode::KeepAlive);
+    assert_eq!(plan.app.ready_path, "/up");
+    let some = |text: &str| Some(text.to_string());
+    let pods =
+        PodTemplate { deployment: "shop".into(), namespace: some("web"), container: some("app") };
+    assert_eq!(plan.app.pods, Some(pods));
+    let cluster = Cluster {
+        deployment: "shop".into(),
+        container: some("app"),
+        service: some("shop-web"),
+        namespace: some("web"),
+        context: some("me@staging"),
+        generator_image: "r.internal/s:1".into(),
+        generator_pull_policy: some("Never"),
+        generators: 2,
+        generator_cpus: 0.5,
+    };
+    assert_eq!(plan.cluster, Some(cluster));
+}
+
+#[test]
+fn variables_of_the_users_with_places_take_the_place_of_the_usual_ones() {
+    let here = Here::new("");
+    let env = ["LOG=s3cret", "POOL=max={threads}", "RACK_ENV=staging", "W={workers}"];
+    let plan = here.plan(&with_env(&env));
+    let expected =
+        [("LOG", "s3cret"), ("POOL", "max={threads}"), ("RACK_ENV", "staging"), ("W", "{workers}")];
+    assert_eq!(variables(&plan), expected);
+    assert_eq!(plan.threads_source, PlanSource::Flag, "nobody has to be asked");
+    assert_eq!(line(&plan, "environment"), ("staging".to_string(), PlanSource::Flag));
+    assert!(!format!("{:?}", plan.records).contains("s3cret"));
+
+    let beside = here.plan(&with_env(&["LOG=warn"]));
+    let expected =
+        [("LOG", "warn"), ("RAILS_MAX_THREADS", "{threads}"), ("WEB_CONCURRENCY", "{workers}")];
+    assert_eq!(variables(&beside), expected);
+    assert_eq!(beside.threads_source, PlanSource::Default, "nobody asked for threads");
+}
+
+#[test]
+fn what_no_variable_has_a_place_for_stays_as_it_is() {
+    let here = Here::new("");
+    let of_workers = with_env(&["W={workers}"]);
+    let plan = here.plan(&of_workers);
+    assert_eq!((plan.has_threads, counts(&plan).1), (false, vec![1]));
+    let error = here.refused(&of_workers.with(Key::Threads, "1..4"));
+    let expected = "--threads '1..4': no variable has {threads} to fill in, so nothing would \
+                    change; give one that the app follows, such as --env \
+                    RAILS_MAX_THREADS={threads}";
+    assert_eq!(error, expected);
+
+    for (env, workers) in [
+        (&["T={threads}"][..], 1),
+        (&["T={threads}", "WEB_CONCURRENCY=3"][..], 3),
+        (&["WEB_CONCURRENCY=3"][..], 3),
+    ] {
+        let plan = here.plan(&with_env(env));
+        assert_eq!((plan.has_threads, counts(&plan).0), (true, vec![workers]), "{env:?}");
+        let error = here.refused(&with_env(env).with(Key::Workers, "1..4"));
+        let expected = "--workers '1..4': no variable has {workers} to fill in";
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_place_that_is_misspelt_is_named() {
+    let expected = "{wrokers} is no place that can be filled in (did you mean {workers}?); there \
+                    are {workers} and {threads}";
+    let error = Here::new("").refused(&with_env(&["W={wrokers}"]));
+    assert_eq!(error, format!("--env: {expected}"));
+    let error = Here::new("[env]\nW = \"{wrokers}\"\n").refused(&deployment());
+    assert_eq!(error, format!("sweetspot.toml line 1: env: {expected}"));
+}
+
+#[test]
+fn variables_can_be_knobs_and_settings_of_a_server_cannot() {
+    let here = Here::new("");
+    let knob = |text: &str| deployment().with(Key::Knob, text);
+    let plan = here.plan(&knob("MALLOC_ARENA_MAX=2,3"));
+    let names: Vec<_> = plan.changes.iter().map(|change| change.name.as_str()).collect();
+    assert_eq!(names, ["MALLOC_ARENA_MAX=2", "MALLOC_ARENA_MAX=3"]);
+    for (text, expected) in [
+        ("preload_app=true", "the Deployment has no setting 'preload_app' that can be tried"),
+        ("RAILS_MAX_THREADS=7", "RAILS_MAX_THREADS is what tune sets by itself; leave it out"),
+    ] {
+        let error = here.refused(&knob(text));
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn what_contradicts_a_deployment_is_refused_with_the_way_out() {
+    let here = Here::new("");
+    for key in OF_DEPLOYMENT {
+        let error = here.refused(&deployment().with(key, "s3cret"));
+        let expected = format!("--{}: a Deployment is measured with what it has", key.name());
+        assert!(error.starts_with(&expected), "{error}");
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+    for key in FOR_DEPLOYMENT {
+        let error = here.refused(&Typed::default().with(key, "1"));
+        let expected = format!("--{}: it is for a Deployment of a cluster; name that", key.name());
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    let in_file = Here::new("cpus = 2\n").refused(&deployment());
+    assert!(in_file.starts_with("sweetspot.toml line 1: cpus: a Deployment is"), "{in_file}");
+    for (typed, expected) in [
+        (
+            Typed::default().with(Key::Place, "kubernetes"),
+            "--place 'kubernetes': a Deployment of the cluster is needed; name it, such as",
+        ),
+        (
+            deployment().with(Key::Place, "local"),
+            "--place 'local': --deployment names one of a cluster; write kubernetes, or leave one",
+        ),
+        (
+            Typed::default().with(Key::Deployment, "shop"),
+            "--deployment 'shop': its load is sent by pods of the cluster, of an image of",
+        ),
+    ] {
+        let error = here.refused(&typed);
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn impossible_values_of_a_cluster_are_named_with_place_value_and_way_out() {
+    let here = Here::new("");
+    let long = "a".repeat(LONGEST_NAME + 1);
+    let no_name = "it is no name that Kubernetes has; a-z, 0-9, '-' and '.' may stand in it";
+    for (key, value, expected) in [
+        (Key::Deployment, "Shop", no_name),
+        (Key::Deployment, "-shop", no_name),
+        (Key::Deployment, "shop.", no_name),
+        (Key::Deployment, long.as_str(), no_name),
+        (Key::Deployment, "", "it is empty; write what it is called, or leave it out"),
+        (Key::Container, "a_b", no_name),
+        (Key::Service, "a b", no_name),
+        (Key::Namespace, "web/shop", no_name),
+        (Key::Context, " ", "it is empty"),
+        (Key::GeneratorImage, "", "it is empty"),
+        (
+            Key::GeneratorImagePullPolicy,
+            "always",
+            "it is unknown (did you mean 'Always'?); choose Always, IfNotPresent or Never",
+        ),
+        (Key::Generators, "0", "it is no whole number from 1 to 256"),
+        (Key::Generators, "257", "it is no whole number from 1 to 256"),
+        (Key::GeneratorCpus, "0", "0 is not a number of cores above zero"),
+        (Key::GeneratorCpus, "65", "it must lie between 0.001 and 64"),
+    ] {
+        let error = here.refused(&deployment().with(key, value));
+        let expected = format!("--{} '{value}': {expected}", key.name());
+        assert!(error.starts_with(&expected), "{error}\n{expected}");
+    }
+    assert!(here.plan(&deployment().with(Key::Deployment, "a.b-1")).cluster.is_some());
+}

@@ -1,0 +1,43 @@
+//! Why a Deployment of a cluster cannot be tuned as it was asked for, with the way out.
+//!
+//! In and out: a value.
+
+use thiserror::Error;
+
+/// What is wrong with a setting that is about a Deployment of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ClusterError {
+    #[error("a Deployment of the cluster is needed; name it, such as --deployment shop")]
+    DeploymentMissing,
+    #[error("--deployment names one of a cluster; write kubernetes, or leave one of the two out")]
+    NotHere,
+    #[error(
+        "a Deployment is measured with what it has itself; leave this out, or --deployment to tune \
+         an app on this machine"
+    )]
+    OfDeployment,
+    #[error("it is for a Deployment of a cluster; name that with --deployment, or leave this out")]
+    NoDeployment,
+    #[error(
+        "its load is sent by pods of the cluster, of an image of sweetspot; give one that the \
+         cluster's nodes can pull, such as --generator-image registry.internal/sweetspot:1"
+    )]
+    ImageMissing,
+    #[error(
+        "it is no name that Kubernetes has; a-z, 0-9, '-' and '.' may stand in it, at most 253, \
+         with a letter or digit first and last"
+    )]
+    Name,
+    #[error("it is empty; write what it is called, or leave it out")]
+    Empty,
+    #[error(
+        "no variable has {{{place}}} to fill in, so nothing would change; give one that the app \
+         follows, such as --env {variable}={{{place}}}"
+    )]
+    NoPlace { place: &'static str, variable: &'static str },
+    #[error(
+        "{{{name}}} is no place that can be filled in (did you mean {{{close}}}?); there are \
+         {{workers}} and {{threads}}"
+    )]
+    UnknownPlace { name: String, close: &'static str },
+}

@@ -1,0 +1,106 @@
+//! What is tuned of a Deployment of a cluster: its pods, by variables alone.
+//!
+//! In: the settings, and the user's variables. Out: the subject of a plan. Looks into no folder:
+//! what pods run is not what a folder here holds.
+
+use std::collections::BTreeMap;
+
+use super::cluster::asked_cluster;
+use super::cluster_error::ClusterError;
+use super::deployment::Deployment;
+use super::error::{Origin, PlanError, Problem};
+use super::options::Key;
+use super::record::Subject;
+use super::settings::{Settings, Sourced, flag, hidden};
+use super::start;
+use super::suggest::closest;
+use crate::server::command::places;
+use crate::server::pods::{PodTemplate, uses};
+use crate::server::{App, FOR_PODS, Framework, Proxy};
+use crate::terms::PlanSource;
+
+/// What is filled in for each configuration.
+const PLACES: [&str; 2] = ["workers", "threads"];
+
+/// The variables that most apps follow, taken where the user gives none with a place.
+const USUAL: [(&str, &str); 2] = [(WEB_CONCURRENCY, "{workers}"), (RAILS_MAX_THREADS, "{threads}")];
+const WEB_CONCURRENCY: &str = "WEB_CONCURRENCY";
+const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
+
+/// Several numbers of something that no variable has a place for.
+pub const NO_WORKERS: Problem =
+    Problem::Cluster(ClusterError::NoPlace { place: "workers", variable: WEB_CONCURRENCY });
+pub const NO_THREADS: Problem =
+    Problem::Cluster(ClusterError::NoPlace { place: "threads", variable: RAILS_MAX_THREADS });
+
+/// What is tuned where a Deployment was asked for; `None`: something on this machine is. `env`: the
+/// user's variables.
+///
+/// # Errors
+/// As [`asked_cluster`] says; a variable has a place that is none.
+pub fn subject(
+    settings: &Settings<'_>,
+    env: &Sourced<BTreeMap<String, String>>,
+) -> Result<Option<Subject>, PlanError> {
+    let Some(asked) = asked_cluster(settings)? else { return Ok(None) };
+    check_places(settings, env)?;
+    let (folder, folder_source) = start::folder(settings)?;
+    let mut variables = env.value.clone();
+    if !PLACES.iter().any(|place| uses(&variables, place)) {
+        for (name, place) in USUAL {
+            variables.entry(name.to_string()).or_insert_with(|| place.to_string());
+        }
+    }
+    let pods = PodTemplate {
+        deployment: asked.cluster.deployment.clone(),
+        namespace: asked.cluster.namespace.clone(),
+        container: asked.cluster.container.clone(),
+    };
+    let app = App { env: variables, pods: Some(pods), ..App::new(folder, Framework::Other, "") };
+    Ok(Some(Subject {
+        app: Sourced { value: app, source: folder_source },
+        env_source: env.source.clone(),
+        threads_asked: uses(&env.value, "threads").then(|| env.source.clone()),
+        deployment: Deployment::default(),
+        server: Sourced { value: FOR_PODS, source: asked.source.clone() },
+        proxy: Sourced::default(Proxy::None),
+        probe: Sourced::default(false),
+        run_as: None,
+        cluster: Some(asked),
+    }))
+}
+
+/// How many workers pods have where no variable has a place for their number: as many as the user's
+/// own variable says, else one stands for what is not known. `None`: there is a place, or these are
+/// no pods.
+pub fn only_workers(app: &App) -> Option<u16> {
+    if app.pods.is_none() || uses(&app.env, "workers") {
+        return None;
+    }
+    let named = app.env.get(WEB_CONCURRENCY).and_then(|text| text.trim().parse::<u16>().ok());
+    Some(named.filter(|count| *count > 0).unwrap_or(1))
+}
+
+/// Other braces are a value's own; a slip is not.
+fn check_places(
+    settings: &Settings<'_>,
+    env: &Sourced<BTreeMap<String, String>>,
+) -> Result<(), PlanError> {
+    for (_, name) in env.value.values().flat_map(|value| places(value)) {
+        if let Some(close) = closest(name, &PLACES).filter(|close| *close != name) {
+            let error = ClusterError::UnknownPlace { name: name.to_string(), close };
+            return Err(hidden(origin(settings, &env.source), error));
+        }
+    }
+    Ok(())
+}
+
+/// Where the user's variables were written.
+fn origin(settings: &Settings<'_>, source: &PlanSource) -> Origin {
+    match (source, &settings.file) {
+        (PlanSource::PlanFile { line }, Some(file)) => {
+            Origin::Plan { path: file.path.clone(), line: *line, key: Key::Env.name().to_string() }
+        }
+        _ => flag(Key::Env),
+    }
+}

@@ -1,0 +1,51 @@
+//! What is doubtful of a Deployment that was tuned where it runs, in Japanese.
+
+use crate::terms::{ClusterDoubt, LimitedResource};
+
+/// What was seen.
+pub(super) fn message(doubt: &ClusterDoubt) -> String {
+    match doubt {
+        ClusterDoubt::OnePodOfSeveral { pods } => {
+            format!(
+                "Deployment の {pods} 個の Pod のうち 1 個を測ります。容量は Pod 1 個のものです"
+            )
+        }
+        ClusterDoubt::NoLimit { of: LimitedResource::Cpu } => {
+            "コンテナに CPU の制限がなく、ノードに余っている分で測ります".into()
+        }
+        ClusterDoubt::NoLimit { of: LimitedResource::Memory } => {
+            "コンテナにメモリの制限がなく、ノードにある分で測ります".into()
+        }
+        ClusterDoubt::KeptByRepository { program } => {
+            format!(
+                "{program} が Deployment をリポジトリの内容に戻すため、試す変更が消えることがあります"
+            )
+        }
+        ClusterDoubt::AutoscalerOwned { owner } => {
+            format!("オートスケーラーは {owner} のもので、途中で設定し直されることがあります")
+        }
+        ClusterDoubt::VariablesElsewhere { variables } => format!(
+            "{} の値は ConfigMap か Secret にあり、現在の設定は推定です",
+            variables.join(", ")
+        ),
+    }
+}
+
+/// What to do.
+pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
+    match doubt {
+        ClusterDoubt::OnePodOfSeveral { .. } => {
+            "複数の Pod は、共有するものが足りる限り、その数だけ倍の負荷に耐えます"
+        }
+        ClusterDoubt::NoLimit { .. } => {
+            "requests と limits を付けると、測ったものがいつも使えるものになります"
+        }
+        ClusterDoubt::KeptByRepository { .. } => "その間、この Deployment の同期を止めてください",
+        ClusterDoubt::AutoscalerOwned { .. } => {
+            "その間、所有者を止めてください（KEDA なら autoscaling.keda.sh/paused）"
+        }
+        ClusterDoubt::VariablesElsewhere { .. } => {
+            "あとで Deployment ではなく、その場所で設定してください"
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Pods of a Deployment that runs in a cluster: variables tell them how many workers and threads to
+//! have, and the cluster starts them itself.
+//!
+//! In: an app with its [`PodTemplate`], and a configuration. Out: its variables filled in. Must not
+//! run, read or write anything.
+
+use std::collections::BTreeMap;
+
+use super::command::{Command, advice_on, fill, filled_in, has_place, numbers};
+use super::{
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, ProcessFacts,
+    Recipe, Recommended,
+};
+use crate::terms::{
+    BootFailureKind, Configuration, Role, Settings, SettingsError, SettingsPlace, Stated,
+};
+
+/// A server of which nothing is known but the variables that its pods are given.
+pub struct Pods;
+
+/// A Deployment of a cluster, whose pods run the app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodTemplate {
+    /// Its name.
+    pub deployment: String,
+    /// `None`: the one of the context that is used.
+    pub namespace: Option<String>,
+    /// Which container of its pods runs the app; `None`: the only one.
+    pub container: Option<String>,
+}
+
+const ABOUT: About = About {
+    name: "kubernetes",
+    title: "the Deployment",
+    programs: &[],
+    config_files: &[],
+    runs: &[Framework::Other],
+    // Where one of its variables has a place for them.
+    has_threads: true,
+    needs_proxy: false,
+    install: &[],
+};
+
+impl Adapter for Pods {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn is_known(&self) -> bool {
+        false
+    }
+
+    fn has_threads(&self, app: &App) -> bool {
+        uses(&app.env, "threads")
+    }
+
+    fn inspect(&self, _app: &App) -> Option<CommandLine> {
+        None
+    }
+
+    /// Nothing is printed: what the pods run with today stands in their Deployment.
+    fn read_inspection(&self, _app: &App, _stdout: &str) -> Result<Inspection, InspectionError> {
+        Err(SettingsError::NothingPrinted.into())
+    }
+
+    fn launch(&self, _launch: Launch<'_>) -> Recipe {
+        unreachable!("pods are started by their cluster, and by no recipe")
+    }
+
+    fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        Command.role(configuration, process)
+    }
+
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        let Recommended { app, configuration, .. } = recommended;
+        let (env, unseen) = filled_in(&app.env, configuration);
+        let advice = advice_on(configuration, self.has_threads(app), unseen);
+        Settings {
+            config_snippet: lines(app, &env),
+            place: Some(SettingsPlace::InCluster.into()),
+            env,
+            advice: advice.map(Stated::from).collect(),
+            ..Settings::default()
+        }
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        Command.recognise_failure(last_lines)
+    }
+}
+
+/// The variable that has this place alone for its value, such as `WEB_CONCURRENCY` for `workers`.
+pub fn variable_of(app: &App, place: &str) -> Option<String> {
+    let alone = format!("{{{place}}}");
+    app.env.iter().find(|(_, value)| value.trim() == alone).map(|(name, _)| name.clone())
+}
+
+/// Does this place, such as `workers`, stand in one of these variables?
+pub fn uses(env: &BTreeMap<String, String>, place: &str) -> bool {
+    env.values().any(|value| has_place(value, place))
+}
+
+/// The variables that give the pods of this app a configuration, by name; those that are tried on
+/// top come last, and are given as they stand.
+pub fn environment(app: &App, configuration: Configuration) -> BTreeMap<String, String> {
+    let filled = |value: &str| fill(value, |place| numbers(configuration, place));
+    let mut env: BTreeMap<String, String> =
+        app.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
+    env.extend(app.changed.env.clone());
+    env
+}
+
+/// The command that gives the Deployment these variables, the number of workers first, and the same
+/// as a patch of its object where the container is known; empty where there are none.
+fn lines(app: &App, env: &BTreeMap<String, String>) -> String {
+    let PodTemplate { deployment, namespace, container } =
+        app.pods.as_ref().expect("only an app in pods is run by this server");
+    if env.is_empty() {
+        return String::new();
+    }
+    let is_of_workers =
+        |name: &String| app.env.get(name).is_some_and(|value| has_place(value, "workers"));
+    let (of_workers, others): (Vec<_>, Vec<_>) =
+        env.iter().partition(|(name, _)| is_of_workers(name));
+    let all: Vec<_> = of_workers.into_iter().chain(others).collect();
+    let variables = all.iter().map(|(name, value)| format!(" {name}={value}"));
+    let in_namespace = namespace.iter().map(|name| format!(" -n {name}"));
+    let in_container = container.iter().map(|name| format!(" -c {name}"));
+    let rest: String = variables.chain(in_namespace).chain(in_container).collect();
+    let command = format!("kubectl set env deployment/{deployment}{rest}");
+    let Some(container) = container else { return command };
+    let of_namespace = namespace.iter().map(|name| format!(", namespace: {name}"));
+    let of_namespace: String = of_namespace.collect();
+    let line = |(name, value): &(&String, &String)| {
+        format!("\n        - {{name: {name}, value: \"{value}\"}}")
+    };
+    let variables = all.iter().map(line);
+    let variables: String = variables.collect();
+    format!(
+        "{command}\n# or as a patch, for kustomize or kubectl patch\napiVersion: apps/v1\n\
+         kind: Deployment\nmetadata: {{name: {deployment}{of_namespace}}}\nspec:\n  template:\n    \
+         spec:\n      containers:\n      - name: {container}\n        env:{variables}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Language;
+    use crate::server::tests::{inspection, obeying, settings};
+    use crate::server::{ADAPTERS, find};
+    use crate::terms::Change;
+
+    fn app(env: &[(&str, &str)]) -> App {
+        let pods = PodTemplate { deployment: "shop".into(), namespace: None, container: None };
+        App {
+            pods: Some(pods),
+            env: env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+            ..App::new("/srv/shop", Framework::Other, "")
+        }
+    }
+
+    /// What is written down for four workers of five threads.
+    fn written(app: &App) -> Settings {
+        settings(&Pods, app, &inspection(1, 1, "", obeying(None, None)), 4, 5)
+    }
+
+    #[test]
+    fn the_variables_are_filled_in_and_what_is_tried_is_given_as_it_stands() {
+        let app = app(&[
+            ("KEY", "{\"a\": 1}"),
+            ("POOL", "max={threads}"),
+            ("PORT", "{port}"),
+            ("WEB_CONCURRENCY", "{workers}"),
+        ]);
+        let change = Change {
+            knob: "A".into(),
+            name: "A={workers}".into(),
+            env: [("A".to_string(), "{workers}".to_string())].into(),
+            settings: [].into(),
+        };
+        let configuration = Configuration::new(3, 5).unwrap();
+        let env = environment(&app.with_changes([&change]), configuration);
+        let env: Vec<_> = env.iter().map(|(name, it)| (name.as_str(), it.as_str())).collect();
+        let expected = [
+            ("A", "{workers}"),
+            ("KEY", "{\"a\": 1}"),
+            ("POOL", "max=5"),
+            ("PORT", "{port}"),
+            ("WEB_CONCURRENCY", "3"),
+        ];
+        assert_eq!(env, expected);
+    }
+
+    #[test]
+    fn it_has_threads_when_a_variable_has_a_place_for_them() {
+        assert!(Pods.has_threads(&app(&[("T", "{threads}"), ("W", "{workers}")])));
+        assert!(!Pods.has_threads(&app(&[("T", "5"), ("W", "{workers}")])));
+    }
+
+    #[test]
+    fn the_setting_is_a_command_for_the_deployment_and_shows_no_secret() {
+        let mut app = app(&[
+            ("KEY", "s3cret"),
+            ("RAILS_MAX_THREADS", "{threads}"),
+            ("URL", "db://u:s3cret@h?pool={threads}"),
+            ("WEB_CONCURRENCY", "{workers}"),
+        ]);
+        let settings = written(&app);
+        let expected = "kubectl set env deployment/shop WEB_CONCURRENCY=4 RAILS_MAX_THREADS=5";
+        assert_eq!(settings.config_snippet, expected);
+        let env = [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "4")];
+        assert_eq!(settings.env, env.map(|(name, value)| (name.into(), value.into())).into());
+        let advice = Language::DATA.say_each(&settings.advice).join("\n");
+        assert!(advice.contains("set URL as you gave it, with 4 workers and 5 "), "{advice}");
+        assert!(advice.contains("(4 x 5)"), "{advice}");
+        assert!(!format!("{settings:?}").contains("s3cret"));
+
+        let (namespace, container) = (Some("web".to_string()), Some("app".to_string()));
+        app.pods = Some(PodTemplate { deployment: "shop".into(), namespace, container });
+        let lines = written(&app).config_snippet;
+        let patch = "\
+# or as a patch, for kustomize or kubectl patch
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop, namespace: web}
+spec:
+  template:
+    spec:
+      containers:
+      - name: app
+        env:
+        - {name: WEB_CONCURRENCY, value: \"4\"}
+        - {name: RAILS_MAX_THREADS, value: \"5\"}";
+        assert_eq!(lines, format!("{expected} -n web -c app\n{patch}"));
+    }
+
+    #[test]
+    fn there_is_no_command_where_no_variable_may_be_shown() {
+        let settings = written(&app(&[("POOL", "max={threads}")]));
+        assert_eq!((settings.config_snippet.as_str(), settings.env.len()), ("", 0));
+    }
+
+    #[test]
+    fn it_is_found_by_its_name_and_chosen_for_no_app_of_a_folder() {
+        assert_eq!(find(ABOUT.name).map(|it| it.name()), Some(ABOUT.name));
+        assert!(ADAPTERS.iter().all(|it| it.name() != ABOUT.name));
+    }
+}

@@ -1,0 +1,163 @@
+//! A tune of a Deployment where it runs, a verification of one, and its undoing: the cluster, the place and the store, put
+//! together.
+
+mod connect;
+mod requests;
+
+use std::time::Duration;
+
+use super::local::{RunOptions, now};
+use super::tune::{self, Ended, Session, Tune, TuneError};
+use super::verify::{self, Claim, Verified, VerifyError, Verifying};
+use crate::place::PlaceError;
+use crate::place::kubernetes::{self, Lease, LeaseError, PodOf, Pods, PodsSettings};
+use crate::plan::{Cluster, Plan, Surroundings};
+use crate::report::{Reporter, Stored};
+use crate::store::Store;
+use crate::terms::{Bytes, Secrets, StopSignal};
+
+pub use crate::place::kubernetes::Restored;
+pub use connect::{ConnectError, Found, connect, identifier};
+
+/// Beside a session's own time: for pods to come up and to end.
+const AROUND: Duration = Duration::from_secs(900);
+
+/// Of each generator's pod.
+const GENERATOR_MEMORY: Bytes = Bytes(256 << 20);
+
+/// What a plan has to know of this Deployment: the container that runs the app, and what that may
+/// use in place of what this machine has.
+///
+/// # Errors
+/// It is not there, has several containers, or it is not known what it may use.
+pub fn surroundings(
+    found: &Found,
+    cluster: &Cluster,
+    here: &Surroundings,
+) -> Result<(String, Surroundings), TuneError> {
+    let named = cluster.container.as_deref();
+    let (container, machine) =
+        kubernetes::machine_of(&*found.api, &found.namespace, &cluster.deployment, named)?;
+    let (cores, memory) = (machine.cores, machine.memory_bytes);
+    Ok((container, Surroundings { cores, memory, ..here.clone() }))
+}
+
+/// Tunes the plan's Deployment. It is as it was before when this returns, or the error says that it
+/// isn't.
+///
+/// # Errors
+/// As [`tune::run`]; also when the store cannot be opened, or the cluster does not do what it takes.
+pub fn tune(
+    plan: &Plan,
+    (found, cluster): (&Found, &Cluster),
+    options: RunOptions<'_>,
+) -> Result<Ended, TuneError> {
+    // The store first: measuring for minutes and then failing to keep it would be a waste.
+    let mut store = Store::open(&plan.store)?;
+    let settings = settings(plan, found, cluster)?;
+    let mut place = Pods::new(&*found.api, settings, options.stop.clone())?;
+    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
+    tune::run(Tune { session, consent: options.consent, may_resume: options.may_resume })
+}
+
+/// Measures whether a session's recommendation for a Deployment is still right. `plan` is that
+/// session's again; of the options, `consent` and `may_resume` have no part in it.
+///
+/// # Errors
+/// As [`verify::run`]; also when the store cannot be opened, or the cluster does not do what it
+/// takes.
+pub fn verify(
+    claim: &Claim,
+    plan: &Plan,
+    (found, cluster): (&Found, &Cluster),
+    (compares_machines, options): (bool, RunOptions<'_>),
+) -> Result<Verified, VerifyError> {
+    let mut store = Store::open(&plan.store).map_err(TuneError::from)?;
+    let settings = settings(plan, found, cluster).map_err(TuneError::from)?;
+    let place = Pods::new(&*found.api, settings, options.stop.clone());
+    let mut place = place.map_err(TuneError::from)?;
+    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
+    verify::run(Verifying { session, claim, compares_machines })
+}
+
+fn session<'a>(
+    plan: &'a Plan,
+    (place, store): (&'a mut Pods<'_>, &'a mut Store),
+    reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    stop: StopSignal,
+) -> Session<'a> {
+    Session { plan, place, store, reporters, stop, started_at: now(), doubts: Vec::new() }
+}
+
+fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSettings, PlaceError> {
+    let unusable = |error: ConnectError| PlaceError::Cluster(error.to_string());
+    let (run, token) = (identifier().map_err(unusable)?, identifier().map_err(unusable)?);
+    let headers = plan.targets.iter().flat_map(|target| &target.headers);
+    let bodies = plan.targets.iter().filter_map(|it| std::str::from_utf8(&it.body).ok());
+    let secrets = Secrets::default()
+        .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))
+        .with_given(headers.map(|(name, value)| (&**name, &**value)))
+        .with_values(bodies);
+    let length = plan.budget + plan.soak.unwrap_or_default();
+    let (arguments, files) = requests::of(&plan.targets, plan.timeout);
+    Ok(PodsSettings {
+        namespace: found.namespace.clone(),
+        deployment: cluster.deployment.clone(),
+        container: cluster.container.clone(),
+        service: cluster.service.clone(),
+        app: plan.app.clone(),
+        changes: plan.changes.clone(),
+        ready_path: plan.app.ready_path.clone(),
+        connection: plan.connection,
+        generators: cluster.generators,
+        generator: PodOf {
+            image: cluster.generator_image.clone(),
+            pull_policy: cluster.generator_pull_policy.clone(),
+            cpus: cluster.generator_cpus,
+            memory_bytes: GENERATOR_MEMORY.0,
+            deadline: length + AROUND,
+            away_from: Default::default(),
+        },
+        arguments,
+        files,
+        secrets,
+        holder: format!("{}, run {run}", whose()),
+        run,
+        token,
+    })
+}
+
+/// Who others are told tunes it.
+fn whose() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("process {} on {}", std::process::id(), host.trim())
+}
+
+/// Puts a Deployment back to what it was before a session that was cut off. `is_confirmed`: also
+/// where that session is not known to be over.
+///
+/// # Errors
+/// A session goes on, there is no such Deployment, or the cluster does not do what it takes.
+pub fn restore(found: &Found, deployment: &str, is_confirmed: bool) -> Result<Restored, TuneError> {
+    let (api, namespace) = (&*found.api, &found.namespace);
+    let lease = Lease::take(api, namespace, deployment, &whose());
+    let in_words = |words: String| PlaceError::Cluster(words);
+    let lease = match lease {
+        Ok(lease) => Some(lease),
+        Err(LeaseError::Held { .. }) if is_confirmed => None,
+        Err(LeaseError::Held { holder, until }) => {
+            let words = format!(
+                "a session tunes Deployment {deployment}: {holder} holds it until {until} at \
+                 least; say --yes if that has been killed"
+            );
+            return Err(in_words(words).into());
+        }
+        Err(LeaseError::Api(error)) => return Err(in_words(error.to_string()).into()),
+    };
+    let restored = kubernetes::restore(api, namespace, deployment);
+    let restored = restored.map_err(|error| in_words(error.to_string()))?;
+    if lease.is_none() {
+        Lease::release(api, namespace, deployment).map_err(|error| in_words(error.to_string()))?;
+    }
+    Ok(restored)
+}

@@ -1,0 +1,85 @@
+//! The cluster that was asked for.
+//!
+//! In: a context and a namespace, or none. Out: an API to ask, and where.
+
+use ring::rand::{SecureRandom, SystemRandom};
+use thiserror::Error;
+
+#[cfg(feature = "kubernetes")]
+use crate::place::kubernetes::Client;
+use crate::place::kubernetes::{Api, ApiError};
+
+/// Why no cluster can be asked.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    #[error(
+        "this build of sweetspot knows no Kubernetes; build it with: cargo build --release \
+         --features kubernetes"
+    )]
+    NotBuilt,
+    #[error(
+        "the context '{context}' ({server}) looks like production; say --yes if it is meant, or \
+         name another with --context"
+    )]
+    Production { context: String, server: String },
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    #[error("the system gives no random numbers")]
+    NoRandomNumbers,
+}
+
+impl ConnectError {
+    /// The user's to mend on the command line, rather than the cluster's.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::NotBuilt | Self::Production { .. } => true,
+            Self::Api(_) | Self::NoRandomNumbers => false,
+        }
+    }
+}
+
+/// A cluster that can be asked.
+pub struct Found {
+    pub api: Box<dyn Api>,
+    pub namespace: String,
+}
+
+/// The cluster that `kubectl` would use, or another context's. `is_confirmed`: also one that looks
+/// like production.
+///
+/// # Errors
+/// This build knows no clusters, there is none, or it looks like production and that was not
+/// confirmed.
+#[cfg(feature = "kubernetes")]
+pub fn connect(
+    context: Option<&str>,
+    namespace: Option<&str>,
+    is_confirmed: bool,
+) -> Result<Found, ConnectError> {
+    let client = Client::new(context)?;
+    if client.context.to_ascii_lowercase().contains("prod") && !is_confirmed {
+        let (context, server) = (client.context, client.server);
+        return Err(ConnectError::Production { context, server });
+    }
+    let namespace = namespace.map_or_else(|| client.namespace.clone(), str::to_string);
+    Ok(Found { api: Box::new(client), namespace })
+}
+
+#[cfg(not(feature = "kubernetes"))]
+pub fn connect(
+    _context: Option<&str>,
+    _namespace: Option<&str>,
+    _is_confirmed: bool,
+) -> Result<Found, ConnectError> {
+    Err(ConnectError::NotBuilt)
+}
+
+/// What nobody else has: 16 hexadecimal digits.
+///
+/// # Errors
+/// The system gives no random numbers.
+pub fn identifier() -> Result<String, ConnectError> {
+    let mut bytes = [0; 8];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| ConnectError::NoRandomNumbers)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,157 @@
+//! A load of several generators: joined, collected, passed on to whoever asked for it elsewhere, or
+//! sent by pods of a cluster.
+//!
+//! In: a load that all were given alike. Out: a summary, or what was gathered as it comes.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use super::asked::{ClusterAsked, FleetAsked, Role};
+use super::cluster::{self, Sending};
+use super::error::LoadVerbError;
+use super::{Finished, Prepared, Receivers, Seconds, fleet, tls};
+use crate::fleet::{Collector, FleetError, Gathered, Offer, Orders, Relay};
+use crate::load::{self, Length};
+use crate::session::cluster::{connect, identifier};
+use crate::summary::load::Rules;
+use crate::terms::{LiveSecond, LoadSecond, StopSignal};
+
+/// For a load in pods that ends by its count.
+const LONGEST_IN_PODS: Duration = Duration::from_secs(3600);
+
+/// What a program does that joins others: it sends its part and has no result of its own. Returns
+/// how many loads it was.
+///
+/// # Errors
+/// This load is not for joining, or the collector cannot be reached, refuses or is gone.
+pub fn join(prepared: &Prepared, stop: &StopSignal) -> Result<u32, LoadVerbError> {
+    let Some((asked, Role::Join { collector })) =
+        prepared.fleet.as_ref().map(|asked| (asked, &asked.role))
+    else {
+        return Err(LoadVerbError::Usage("it is not asked to join others (--join)".into()));
+    };
+    load::raise_descriptor_limit();
+    fleet::join(&prepared.spec, asked, collector, stop)
+}
+
+/// Has generators send the load, and adds up what they record.
+pub(super) fn run(
+    prepared: &Prepared,
+    asked: &FleetAsked,
+    stop: &StopSignal,
+    receivers: Receivers<'_>,
+) -> Result<Finished, LoadVerbError> {
+    let mut seconds = Seconds::new(prepared, receivers.second);
+    let mut second = |second| seconds.take(&second);
+    let Gathered { run, generators } = match &asked.role {
+        Role::Pods(pods) => in_pods(prepared, (asked, pods), stop, receivers.watch, &mut second)?,
+        _ => fleet::collect(&prepared.spec, asked, stop, receivers.watch, &mut second)?,
+    };
+    let (mut summary, all) = seconds.fold.finish(&run, &Rules::default());
+    let (doubts, holds) = fleet::doubts(&generators, &asked.role);
+    summary.valid &= holds;
+    summary.warnings.extend(doubts);
+    summary.warnings.extend(tls::warning(&run, &summary.errors));
+    summary.warnings.extend(prepared.warnings.iter().cloned());
+    summary.fleet = generators.iter().map(fleet::summary).collect();
+    Ok(Finished { summary, all })
+}
+
+/// Collects, and passes on what comes line by line, for whoever asked for it elsewhere: of one
+/// load, or of all that it is told to send.
+///
+/// # Errors
+/// As [`super::run`]; they are passed on too.
+pub fn relay(
+    prepared: &Prepared,
+    stop: &StopSignal,
+    tell: &mut dyn FnMut(Relay),
+) -> Result<(), LoadVerbError> {
+    let Some(asked) = &prepared.fleet else {
+        return Err(LoadVerbError::Usage("there is nothing to collect (--collect)".into()));
+    };
+    let relayed = relay_all(prepared, asked, stop, tell);
+    if let Err(error) = &relayed {
+        tell(Relay::Failed { why: error.to_string() });
+    }
+    relayed
+}
+
+fn relay_all(
+    prepared: &Prepared,
+    asked: &FleetAsked,
+    stop: &StopSignal,
+    tell: &mut dyn FnMut(Relay),
+) -> Result<(), LoadVerbError> {
+    let orders = asked.orders.map(listen).transpose()?;
+    let mut collector = fleet::gather(&prepared.spec, asked, stop)?;
+    let Some(orders) = orders else {
+        relay_one(&mut collector, (prepared.spec.loops, None), (stop, stop), tell)?;
+        collector.dismiss();
+        return Ok(());
+    };
+    let program = std::env::current_exe().map(|path| path.display().to_string());
+    tell(Relay::Ready { program: program.unwrap_or_default() });
+    while let Some(ordered) = orders.next(stop) {
+        let load = (ordered.loops, Some(ordered.offer));
+        relay_one(&mut collector, load, (stop, &ordered.ending), tell)?;
+    }
+    collector.dismiss();
+    Ok(())
+}
+
+fn listen(address: SocketAddr) -> Result<Orders, FleetError> {
+    let unusable = |source| FleetError::Listen { address: address.to_string(), source };
+    Orders::listen(address).map_err(unusable)
+}
+
+/// Of the two signals one is the program's, the other this load's.
+fn relay_one(
+    collector: &mut Collector,
+    (loops, offer): (u16, Option<Offer>),
+    (stop, ending): (&StopSignal, &StopSignal),
+    tell: &mut dyn FnMut(Relay),
+) -> Result<(), FleetError> {
+    let tell = RefCell::new(tell);
+    let mut watch = |second: &LiveSecond| {
+        (tell.borrow_mut())(Relay::Live(*second));
+        match stop.is_raised() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let mut second = |second| (tell.borrow_mut())(Relay::Second(Box::new(second)));
+    let gathered = collector.send(loops, offer, ending, &mut watch, &mut second)?;
+    let Gathered { run, generators } = gathered;
+    (tell.borrow_mut())(Relay::Gathered { run, generators });
+    Ok(())
+}
+
+/// Has pods of a cluster send it.
+fn in_pods(
+    prepared: &Prepared,
+    (asked, pods): (&FleetAsked, &ClusterAsked),
+    stop: &StopSignal,
+    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    second: &mut dyn FnMut(LoadSecond),
+) -> Result<Gathered, LoadVerbError> {
+    let length = match prepared.spec.length {
+        Length::Duration(length) => prepared.spec.warm_up + length,
+        // It ends by its count; a cluster needs a time all the same.
+        Length::Requests(_) => LONGEST_IN_PODS,
+    };
+    let (context, namespace) = (pods.context.as_deref(), pods.namespace.as_deref());
+    let found = connect(context, namespace, pods.is_confirmed)?;
+    let (run, token) = (identifier()?, identifier()?);
+    let sending = Sending {
+        generators: asked.generators,
+        length: length + prepared.spec.timeout,
+        within: asked.within,
+        namespace: &found.namespace,
+        run: &run,
+        token: &token,
+    };
+    cluster::collect(&*found.api, pods, &sending, stop, watch, second)
+}

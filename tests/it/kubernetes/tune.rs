@@ -1,0 +1,175 @@
+//! `sweetspot tune --deployment`, and `sweetspot restore`.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::cluster::Namespace;
+use crate::failures::site::Running;
+use crate::process::{codes, ended, program};
+use crate::schema::assert_valid;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a tune makes. Its Deployment's pods are others afterwards.
+const MADE: &str = "jobs,secrets,configmaps,leases,replicasets";
+
+/// An autoscaler whose metrics nobody measures here.
+const AUTOSCALER: &str = "
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: shop}
+  minReplicas: 2
+  maxReplicas: 5
+  metrics:
+  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}
+";
+
+impl Namespace {
+    /// `sweetspot tune` of the Deployment with Puma. `folder`: where it is typed.
+    fn tune(&self, folder: &Path, arguments: &[&str]) -> Command {
+        self.tune_of(folder, ("shop", "sweetspot.test/sweetspot:1"), arguments)
+    }
+
+    /// Of this Deployment, by generators of this image.
+    fn tune_of(
+        &self,
+        folder: &Path,
+        (deployment, image): (&str, &str),
+        arguments: &[&str],
+    ) -> Command {
+        let mut command = self.sweetspot(folder, "tune");
+        command.args(["--deployment", deployment, "--generator-image", image]);
+        command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
+        command.args(arguments);
+        command
+    }
+
+    fn sweetspot(&self, folder: &Path, verb: &str) -> Command {
+        let mut command = program(folder);
+        command.args([verb, "--namespace", &self.name]).env("KUBECONFIG", self.admin());
+        command
+    }
+
+    /// What a tune changes.
+    fn changed_by_tunes(&self) -> Value {
+        let list = self.kubectl(&["get", "deployments,hpa", "-o", "json"]);
+        let of = |item: &Value| {
+            let annotation = item["metadata"]["annotations"].get("sweetspot/before").cloned();
+            (item["spec"].clone(), annotation)
+        };
+        serde_json::to_value(list["items"].as_array().unwrap().iter().map(of).collect::<Vec<_>>())
+            .unwrap()
+    }
+}
+
+#[test]
+fn a_deployment_is_tuned_with_the_least_rights_and_is_as_it_was() {
+    let Some((namespace, _)) = Namespace::with_tunable_puma("tune-whole") else { return };
+    namespace.apply(AUTOSCALER);
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
+    let (before, objects) = (namespace.changed_by_tunes(), namespace.listed(MADE));
+    let asked = ["--workers", "1", "--threads", "1,8", "--slo", "p95<500ms", "--budget", "2m"];
+    let mut command = namespace.tune(folder.path(), &[&asked[..], &["--json", "--yes"]].concat());
+    let ended = ended(command.env("KUBECONFIG", &account));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result = ended.json();
+    assert_valid("tune.schema.json", &result);
+    let decision = &result["decision"];
+    // Each request waits for 20 ms: eight threads hold several times as much as one.
+    assert_eq!((&decision["workers"], &decision["threads"]), (&1.into(), &8.into()));
+    let lines = decision["settings"]["config_snippet"].as_str().unwrap();
+    let command = "kubectl set env deployment/shop WEB_CONCURRENCY=1 RAILS_MAX_THREADS=8";
+    assert!(lines.starts_with(command) && lines.contains("- name: puma"), "{lines}");
+    let capacity = decision["capacity_rps"].as_f64().unwrap();
+    assert!((20.0..400.0).contains(&capacity), "8 threads of 20 ms: {capacity}");
+    assert!(codes(&result).contains(&"one_pod_of_several"), "{result:#}");
+    let used = result["trials"].as_array().unwrap().iter();
+    let busiest = used.filter_map(|trial| trial["cpu_s"]["worker"].as_f64()).fold(0.0, f64::max);
+    assert!(busiest > 0.02, "what its processes used is seen: {result:#}");
+    assert_eq!(namespace.changed_by_tunes(), before);
+    namespace.await_listed(MADE, &objects, PATIENCE);
+}
+
+#[test]
+fn a_session_that_was_killed_is_undone_by_restore_and_nobody_tunes_meanwhile() {
+    let Some((namespace, _)) = Namespace::with_tunable_puma("tune-killed") else { return };
+    namespace.apply(AUTOSCALER);
+    let folder = tempfile::tempdir().unwrap();
+    let before = namespace.changed_by_tunes();
+    let asked = ["--workers", "1", "--threads", "1,8", "--budget", "4m", "--yes"];
+    let mut running = Running::begin(namespace.tune(folder.path(), &asked));
+    assert!(running.wait_for("trial", PATIENCE * 2), "{}", running.stderr());
+    assert_ne!(namespace.changed_by_tunes(), before);
+    let second = tempfile::tempdir().unwrap();
+    let refused = ended(&mut namespace.tune(second.path(), &asked));
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    refused.assert_says(&["another session tunes Deployment shop", "wait for its end"]);
+    running.signal(libc::SIGKILL);
+    assert_eq!(running.end().code, None);
+    let restore = |arguments: &[&str]| {
+        let mut command = namespace.sweetspot(folder.path(), "restore");
+        ended(command.args(["--deployment", "shop"]).args(arguments))
+    };
+    let careful = restore(&[]);
+    assert_eq!(careful.code, Some(1), "{careful:?}");
+    careful.assert_says(&["say --yes if that has been killed"]);
+    let restored = restore(&["--yes"]);
+    assert_eq!(restored.code, Some(0), "{restored:?}");
+    let said = "Deployment shop is as it was before the session; its autoscaler scales again\n";
+    assert_eq!(restored.stdout, said);
+    assert_eq!(namespace.changed_by_tunes(), before);
+    assert_eq!(restore(&[]).stdout, "Deployment shop has not been changed by a session\n");
+}
+
+#[test]
+fn ctrl_c_ends_a_session_with_the_answer_so_far_and_all_put_back() {
+    let Some((namespace, _)) = Namespace::with_tunable_puma("tune-stopped") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (before, objects) = (namespace.changed_by_tunes(), namespace.listed(MADE));
+    let asked = ["--workers", "1", "--threads", "1,8", "--budget", "4m", "--yes"];
+    let mut running = Running::begin(namespace.tune(folder.path(), &asked));
+    assert!(running.wait_for("trial", PATIENCE * 2), "{}", running.stderr());
+    running.signal(libc::SIGINT);
+    let ended = running.end_within(PATIENCE);
+    assert!(ended.code.is_some(), "{ended:?}");
+    assert_eq!(namespace.changed_by_tunes(), before);
+    namespace.await_listed(MADE, &objects, PATIENCE);
+}
+
+#[test]
+fn what_cannot_be_tuned_is_said_and_stays_as_it_is() {
+    let Some((namespace, _)) = Namespace::with_tunable_puma("tune-refused") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (before, objects) = (namespace.changed_by_tunes(), namespace.listed(MADE));
+    let says = |of: (&str, &str), arguments: &[&str], words: &[&str]| {
+        let all = [&["--budget", "1m", "--yes"], arguments].concat();
+        let refused = ended(&mut namespace.tune_of(folder.path(), of, &all));
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        refused.assert_says(words);
+    };
+    let image = "sweetspot.test/sweetspot:1";
+    says(("none", image), &[], &["there is no Deployment none"]);
+    let shop = ("shop", image);
+    says(shop, &["--container", "none"], &["Deployment shop", "no such container, but puma"]);
+    says(shop, &["--service", "none"], &["there is no Service none"]);
+    let missing = ("shop", "sweetspot.test/none:1");
+    says(missing, &[], &["cannot run: ErrImageNeverPull"]);
+    // A server that follows neither variable.
+    let fixed = r#"[{"op": "add", "path": "/spec/template/spec/containers/0/args/-",
+        "value": "--threads=3:3"}]"#;
+    namespace.kubectl(&["patch", "deployment", "shop", "--type=json", "-p", fixed]);
+    namespace.kubectl(&["rollout", "status", "deployment/shop", "--timeout=60s"]);
+    let changed = namespace.changed_by_tunes();
+    let ignored = ["--workers", "1", "--threads", "5", "--budget", "1m", "--yes"];
+    let ended = ended(&mut namespace.tune(folder.path(), &ignored));
+    ended.assert_says(&["1 x 5 did not start", "Max threads: 3", "--env 'NAME={threads}'"]);
+    assert_eq!(namespace.changed_by_tunes(), changed);
+    assert_ne!(changed, before);
+    namespace.await_listed(MADE, &objects, PATIENCE);
+}
