@@ -1,6 +1,6 @@
 //! Where a trial runs: a folder each. `local/` starts processes here, `simulated/` is a queueing
-//! simulation with a known answer and virtual time; `kubernetes/` changes a Deployment where it runs,
-//! and has pods that generate a load.
+//! simulation with a known answer and virtual time; `kubernetes/` changes a Deployment where it
+//! runs, and has pods that generate a load.
 //!
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.

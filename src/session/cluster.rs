@@ -1,5 +1,5 @@
-//! A tune of a Deployment where it runs, a verification of one, and its undoing: the cluster, the place and the store, put
-//! together.
+//! A tune of a Deployment where it runs, a verification of one, and its undoing: the cluster, the
+//! place and the store, put together.
 
 mod connect;
 mod requests;
@@ -46,7 +46,8 @@ pub fn surroundings(
 /// isn't.
 ///
 /// # Errors
-/// As [`tune::run`]; also when the store cannot be opened, or the cluster does not do what it takes.
+/// As [`tune::run`]; also when the store cannot be opened, or the cluster does not do what it
+/// takes.
 pub fn tune(
     plan: &Plan,
     (found, cluster): (&Found, &Cluster),

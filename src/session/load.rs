@@ -9,6 +9,8 @@ mod cluster;
 mod describe;
 mod error;
 mod fleet;
+mod prepared;
+mod receivers;
 mod route;
 mod tls;
 mod together;
@@ -20,9 +22,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use jiff::Timestamp;
-
 pub use crate::fleet::{OnLoss, Relay, hand_over};
 use crate::load::shape::Part;
 pub use crate::load::shape::{Shape, Stages};
@@ -31,68 +30,21 @@ pub use crate::load::{Closing, Length, Protocol, TlsOptions};
 use crate::plan::header::given_or_read;
 use crate::plan::traffic::{self, Traffic, Url};
 pub use crate::plan::traffic::{LogSpec, Speed};
-use crate::report::load::{About, RequestLine};
-use crate::summary::load::{Fold, Rules};
+use crate::summary::load::Rules;
 use crate::terms::{
-    Goals, LiveSecond, LoadDoubt, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow, RouteSummary,
-    StopSignal, Target, Warning,
+    Goals, LoadDoubt, LoadRun, LoadSummary, Rate, RequestRow, RouteSummary, StopSignal, Target,
+    Warning,
 };
 use addresses::{addresses, reachable};
 pub use asked::{Asked, ClusterAsked, FleetAsked, Role};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use describe::describe;
 pub use error::LoadVerbError;
 pub use fleet::TOKEN as FLEET_TOKEN;
+pub use prepared::{Finished, Prepared};
+use receivers::Seconds;
+pub use receivers::{Receivers, RowSink};
 pub use together::{join, relay};
-
-/// A load that can begin.
-pub struct Prepared {
-    url: Url,
-    spec: LoadSpec,
-    fleet: Option<FleetAsked>,
-    goals: Goals,
-    /// Doubts about what is sent.
-    warnings: Vec<Warning>,
-    /// What is going to be done, for people; without secrets.
-    pub description: Vec<String>,
-}
-
-impl Prepared {
-    /// Others send it, and this program adds up what they record.
-    pub fn is_collected(&self) -> bool {
-        let role = self.fleet.as_ref().map(|fleet| &fleet.role);
-        matches!(role, Some(Role::Collect { .. } | Role::Pods(_)))
-    }
-
-    /// What reports say of a load that begins now.
-    pub fn about(&self, now: Timestamp) -> About {
-        let line = |target: &Target| RequestLine {
-            method: target.method.clone(),
-            path: traffic::without_query(&target.path),
-        };
-        let server = Url { user: None, path: String::new(), ..self.url.clone() };
-        About {
-            description: self.description.clone(),
-            server: server.to_string(),
-            host: self.url.host.clone(),
-            port: self.url.port,
-            targets: self.spec.targets.iter().map(line).collect(),
-            has_bodies: self.spec.targets.iter().any(|target| !target.body.is_empty()),
-            began: now,
-            duration: match self.spec.length {
-                Length::Duration(length) => Some(length),
-                Length::Requests(_) => None,
-            },
-            loops: self.spec.loops,
-        }
-    }
-}
-
-/// A load that has run.
-pub struct Finished {
-    pub summary: LoadSummary,
-    /// The measured seconds as one, with their whole distributions.
-    pub all: LoadSecond,
-}
 
 /// How a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,43 +141,6 @@ fn loops_needed(shape: &Shape, cores: u16) -> u16 {
 /// Cores that this process may use, as far as its affinity and its control group's quota say.
 fn own_cores() -> u16 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(1 << 10) as u16)
-}
-
-/// Takes requests that have ended.
-pub type RowSink<'a> = &'a mut dyn FnMut(&[RequestRow]);
-
-/// Receivers of what happens while a load runs.
-pub struct Receivers<'a> {
-    /// About once a second; breaking ends the load.
-    pub watch: &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    /// Each measured second, in order, with the whole seconds since the load began.
-    pub second: &'a mut dyn FnMut(u64, &LoadSecond),
-    /// The measured requests as they end, in no order; `None`: they are not collected.
-    pub rows: Option<RowSink<'a>>,
-}
-
-/// The seconds of a load as they come: all are folded, and those that are measured handed on.
-struct Seconds<'a> {
-    fold: Fold<'a>,
-    count: u64,
-    warm_up_s: u64,
-    hand_on: &'a mut dyn FnMut(u64, &LoadSecond),
-}
-
-impl<'a> Seconds<'a> {
-    fn new(prepared: &'a Prepared, hand_on: &'a mut dyn FnMut(u64, &LoadSecond)) -> Self {
-        let warm_up = prepared.spec.warm_up;
-        let fold = Fold::new(warm_up, &prepared.goals);
-        Self { fold, count: 0, warm_up_s: warm_up.as_secs(), hand_on }
-    }
-
-    fn take(&mut self, second: &LoadSecond) {
-        self.fold.take(second);
-        if self.count >= self.warm_up_s {
-            (self.hand_on)(self.count, second);
-        }
-        self.count += 1;
-    }
 }
 
 fn rows_left_out(run: &LoadRun) -> Option<Warning> {
@@ -403,7 +318,10 @@ fn read_file(name: &str) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
+    use crate::report::load::RequestLine;
     use crate::terms::Arrivals;
 
     fn asked(url: &str) -> Asked {

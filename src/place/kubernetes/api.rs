@@ -37,8 +37,8 @@ pub trait Api {
     /// does not answer.
     fn patch(&self, path: &str, operations: &Value) -> Result<Value, ApiError>;
 
-    /// Runs a command in a container (the path says which), and hands on the lines that it prints to
-    /// standard output. Dropping them ends the connection.
+    /// Runs a command in a container (the path says which), and hands on the lines that it prints
+    /// to standard output. Dropping them ends the connection.
     ///
     /// # Errors
     /// It may not be run, or the API server does not answer; what becomes of it is in the lines.

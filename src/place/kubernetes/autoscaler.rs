@@ -86,7 +86,8 @@ mod tests {
     fn one_that_was_held_is_told_from_one_that_was_set_anew() {
         let before = json!({ "minReplicas": 2, "maxReplicas": 9, "metrics": [] });
         let kept = json!({ "run": "r", "spec": before }).to_string();
-        let now = |spec: Value| json!({ "metadata": { "annotations": { (deployment::BEFORE): kept } }, "spec": spec });
+        let annotations = json!({ (deployment::BEFORE): kept });
+        let now = |spec: Value| json!({ "metadata": { "annotations": annotations }, "spec": spec });
         let held = now(json!({ "minReplicas": 1, "maxReplicas": 1, "metrics": [] }));
         let before = deployment::before(&held).unwrap();
         assert!(is_held(&held, &before));

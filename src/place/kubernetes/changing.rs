@@ -4,17 +4,12 @@
 //! In: what it is to be. Out: what it was, again. Asks the API server.
 
 use std::fmt;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::api::{Api, ApiError};
+use super::patience::patiently;
 use super::{autoscaler, deployment, paths, replica_sets};
-
-/// For the API server to answer again, and between two tries.
-const OUTAGE: Duration = Duration::from_secs(60);
-const RETRY: Duration = Duration::from_millis(500);
 
 /// Why it could not be changed, or put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,17 +215,6 @@ fn read(api: &dyn Api, namespace: &str, name: &str) -> Result<Value, ChangeError
 
 fn path_of(namespace: &str, name: &str) -> String {
     format!("{}/{name}", paths::of_group("apps/v1", namespace, "deployments"))
-}
-
-/// Asks again while the API server does not answer, for a minute.
-pub fn patiently<T>(mut ask: impl FnMut() -> Result<T, ApiError>) -> Result<T, ApiError> {
-    let began = Instant::now();
-    loop {
-        match ask() {
-            Err(error) if error.is_passing() && began.elapsed() < OUTAGE => thread::sleep(RETRY),
-            done => return done,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -254,7 +254,8 @@ pub fn is_of(object: &Value, run: &str) -> bool {
 /// A pod that was made for this start of a run.
 pub fn is_of_start(pod: &Value, run: &str, start: u32) -> bool {
     let annotations = &pod["metadata"]["annotations"];
-    annotations[RUN] == *run && annotations[START] == start.to_string().as_str()
+    let of = annotations[START].as_str().and_then(|number| number.parse().ok());
+    annotations[RUN] == *run && of == Some(start)
 }
 
 fn path_of(annotation: &str) -> String {

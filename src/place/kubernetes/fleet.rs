@@ -142,7 +142,7 @@ impl<'a> Fleet<'a> {
     ///
     /// # Errors
     /// The API server has not answered for a minute.
-    pub fn next(&mut self) -> Result<Option<Said>, FleetError> {
+    pub fn next_said(&mut self) -> Result<Option<Said>, FleetError> {
         while let Some(line) = self.next_line()? {
             match Relay::read(&line) {
                 Some((number, _)) if number <= self.seen => {}
@@ -411,7 +411,7 @@ mod tests {
             VecDeque::from([vec![line(1), line(2), Err(gone)], vec![line(2), line(3)]]);
         let stop = StopSignal::default();
         let mut fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop).unwrap();
-        let lines: Vec<Said> = std::iter::from_fn(|| fleet.next().unwrap()).collect();
+        let lines: Vec<Said> = std::iter::from_fn(|| fleet.next_said().unwrap()).collect();
         let expected = [1, 2, 3].map(|number| Said::Relay(said(number)));
         assert_eq!(lines, expected, "each once, also where a log's beginning is gone");
         drop(fleet);

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::api::Api;
-use super::changing::{Changing, patiently};
+use super::changing::Changing;
 use super::deployment::{self, Container};
 use super::error::cluster;
 use super::node::{self, Facts};
+use super::patience::patiently;
 use super::{autoscaler, paths, pods};
 use crate::place::PlaceError;
 use crate::server::App;

@@ -4,21 +4,17 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::ControlFlow;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::api::{Api, ApiError};
 use super::fleet::{Fleet, FleetError, Order, Said};
+use super::patience::patiently;
 use crate::fleet::{self, Relay};
 use crate::place::Offer;
 use crate::terms::{ConnectionMode, FleetMember, LiveSecond, LoadRecord, StopRequest, StopSignal};
 
 /// Where the collector is told what to send; of its pod alone.
 const ORDERS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7078);
-
-/// For the API server to pass on an order again, and between two tries.
-const OUTAGE: Duration = Duration::from_secs(60);
-const RETRY: Duration = Duration::from_millis(500);
 
 /// Lines that people are shown where it fails.
 const LAST_LINES: usize = 20;
@@ -109,7 +105,7 @@ impl<'a> Loads<'a> {
     /// What is said next of loads.
     fn next(&mut self) -> Result<Relay, FleetError> {
         loop {
-            match self.fleet.next()? {
+            match self.fleet.next_said()? {
                 Some(Said::Relay(relay)) => return Ok(relay),
                 Some(Said::Words(line)) => {
                     self.said.push(line);
@@ -128,21 +124,14 @@ impl<'a> Loads<'a> {
 
     /// An order may be given again where it is not known whether it came: a load has a number.
     fn tell(&self, order: &fleet::Order) -> Result<(), FleetError> {
-        let began = Instant::now();
         let text = serde_json::to_string(order).unwrap_or_default();
         let address = ORDERS.to_string();
         let words = [self.program.as_str(), "__order", &address, &text];
-        loop {
-            match self.fleet.run_beside(&words) {
-                Err(error) if error.is_passing() && began.elapsed() < OUTAGE => {
-                    thread::sleep(RETRY);
-                }
-                Err(ApiError::Command { message }) => {
-                    let why = format!("an order was not taken: {message}");
-                    return Err(FleetError::Failed { why });
-                }
-                done => return Ok(done?),
+        patiently(|| self.fleet.run_beside(&words)).map_err(|error| match error {
+            ApiError::Command { message } => {
+                FleetError::Failed { why: format!("an order was not taken: {message}") }
             }
-        }
+            error => error.into(),
+        })
     }
 }

@@ -22,6 +22,7 @@ mod loads;
 mod node;
 mod objects;
 mod paths;
+mod patience;
 mod pods;
 mod quantity;
 mod replica_sets;

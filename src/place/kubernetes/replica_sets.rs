@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::api::{Api, ApiError};
-use super::changing::patiently;
 use super::deployment;
 use super::paths;
+use super::patience::patiently;
 
 /// For the pods from before to come back, and ours to end; what still has pods then stays.
 const PATIENCE: Duration = Duration::from_secs(60);

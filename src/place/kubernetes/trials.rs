@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::api::Api;
-use super::changing::{Changing, patiently};
+use super::changing::Changing;
 use super::deployment::{self, Container, Rollout, Wanted};
 use super::error::{cluster, of_fleet};
 use super::fleet::Order;
 use super::lease::{Lease, LeaseError};
 use super::loads::Loads;
 use super::objects::PodOf;
+use super::patience::patiently;
 use super::service::{self, Door};
 use super::watching::{self, Watching};
 use super::{found, paths, pods};

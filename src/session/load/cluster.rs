@@ -42,7 +42,7 @@ pub fn collect(
     let mut fleet = Fleet::begin(api, order, sending.within, stop)?;
     let mut said: Vec<String> = Vec::new();
     let mut is_told = false;
-    while let Some(next) = fleet.next()? {
+    while let Some(next) = fleet.next_said()? {
         if stop.requested() == StopRequest::Now {
             break;
         }

@@ -160,12 +160,13 @@ fn what_cannot_be_tuned_is_said_and_stays_as_it_is() {
     says(shop, &["--service", "none"], &["there is no Service none"]);
     let missing = ("shop", "sweetspot.test/none:1");
     says(missing, &[], &["cannot run: ErrImageNeverPull"]);
-    // A server that follows neither variable.
+    namespace.await_listed(MADE, &objects, PATIENCE);
+    // A server that follows one of its variables alone.
     let fixed = r#"[{"op": "add", "path": "/spec/template/spec/containers/0/args/-",
         "value": "--threads=3:3"}]"#;
     namespace.kubectl(&["patch", "deployment", "shop", "--type=json", "-p", fixed]);
     namespace.kubectl(&["rollout", "status", "deployment/shop", "--timeout=60s"]);
-    let changed = namespace.changed_by_tunes();
+    let (changed, objects) = (namespace.changed_by_tunes(), namespace.listed(MADE));
     let ignored = ["--workers", "1", "--threads", "5", "--budget", "1m", "--yes"];
     let ended = ended(&mut namespace.tune(folder.path(), &ignored));
     ended.assert_says(&["1 x 5 did not start", "Max threads: 3", "--env 'NAME={threads}'"]);
