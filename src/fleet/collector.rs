@@ -21,8 +21,15 @@ use crate::load::monotonic_ns;
 use crate::load::shape::Part;
 use crate::terms::{FleetMember, LiveSecond, LoadRun, LoadSecond, StopRequest, StopSignal};
 
-/// Who is silent for this long is lost; signs of life come five times as often.
+/// Who is silent for this long while a load runs is lost; signs of life come five times as often.
 const SILENCE: Duration = Duration::from_secs(1);
+
+/// Who is silent for this long before a load begins is lost: nothing is measured yet, and a node
+/// that starts an app has little left for others.
+const SILENCE_BEFORE: Duration = Duration::from_secs(10);
+
+/// Whoever has not looked for this long was held up itself: what came meanwhile is yet to be read.
+const HELD_UP: Duration = Duration::from_millis(250);
 
 /// Between two looks at the clock and at the user's wish to end.
 const TICK: Duration = Duration::from_millis(20);
@@ -78,6 +85,29 @@ pub struct Collector {
     on_loss: OnLoss,
     /// All generators were told to end the load.
     is_ending: bool,
+    attention: Attention,
+}
+
+/// Since when somebody has looked again and again without being held up.
+struct Attention {
+    since: Instant,
+    last: Instant,
+}
+
+impl Attention {
+    fn begin() -> Self {
+        let now = Instant::now();
+        Self { since: now, last: now }
+    }
+
+    /// One more look. Returns for how long there have been looks without a gap.
+    fn look(&mut self, now: Instant) -> Duration {
+        if now.saturating_duration_since(self.last) > HELD_UP {
+            self.since = now;
+        }
+        self.last = now;
+        now.saturating_duration_since(self.since)
+    }
 }
 
 impl Collector {
@@ -113,7 +143,7 @@ impl Collector {
                 Err(_) => thread::sleep(TICK),
             }
         }
-        Ok(Self { members, told, on_loss, is_ending: false })
+        Ok(Self { members, told, on_loss, is_ending: false, attention: Attention::begin() })
     }
 
     /// Sends one load. `offer`: what of it differs from what was typed. `second` is given each
@@ -209,12 +239,18 @@ impl Collector {
         Ok(())
     }
 
-    fn check_alive(&self) -> Result<(), FleetError> {
-        let silent = |(_, member): &(usize, &Member)| member.is_silent();
-        match self.members.iter().enumerate().find(silent) {
-            Some((index, member)) => Err(lost(index, member, "it fell silent")),
+    fn check_alive(&mut self) -> Result<(), FleetError> {
+        match self.silent(SILENCE_BEFORE).first() {
+            Some(&index) => Err(lost(index, &self.members[index], "it fell silent")),
             None => Ok(()),
         }
+    }
+
+    /// Those of whom nothing was heard for this long while somebody listened.
+    fn silent(&mut self, silence: Duration) -> Vec<usize> {
+        let listened = self.attention.look(Instant::now());
+        let is_silent = |index: &usize| self.members[*index].silence().min(listened) > silence;
+        (0..self.members.len()).filter(is_silent).collect()
     }
 
     /// All at once, and again: what a generator takes to answer does not add up over many.
@@ -232,7 +268,7 @@ impl Collector {
             }
             let mut missing = self.members.len();
             while missing > 0 {
-                let Ok((index, received_ns, told)) = self.told.recv_timeout(SILENCE) else {
+                let Ok((index, received_ns, told)) = self.told.recv_timeout(TICK) else {
                     self.check_alive()?;
                     continue;
                 };
@@ -300,9 +336,7 @@ impl Collector {
     }
 
     fn look_for_the_silent(&mut self, merge: &mut Merge, began: Instant) {
-        let found: Vec<usize> =
-            (0..self.members.len()).filter(|index| self.members[*index].is_silent()).collect();
-        found.into_iter().for_each(|index| self.lose(index, merge, began));
+        self.silent(SILENCE).into_iter().for_each(|index| self.lose(index, merge, began));
     }
 
     /// After its end it is no loss.
@@ -324,9 +358,10 @@ impl Collector {
 }
 
 impl Member {
-    fn is_silent(&self) -> bool {
+    /// For how long nothing was heard of it.
+    fn silence(&self) -> Duration {
         let heard_ns = self.heard_ns.load(Ordering::Relaxed);
-        Duration::from_nanos(monotonic_ns().saturating_sub(heard_ns)) > SILENCE
+        Duration::from_nanos(monotonic_ns().saturating_sub(heard_ns))
     }
 
     /// What it told of a load before.
@@ -411,4 +446,21 @@ fn refusal(ours: &Gate, theirs: &Gate) -> Option<&'static str> {
         return Some("it is another version of sweetspot");
     }
     (ours.load != theirs.load).then_some("its load is another; give all the same arguments")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_held_up_itself_calls_nobody_silent() {
+        let mut attention = Attention::begin();
+        let begin = attention.since;
+        let look = |attention: &mut Attention, ms: u64| {
+            attention.look(begin + Duration::from_millis(ms)).as_millis()
+        };
+        assert_eq!([20, 200, 400].map(|ms| look(&mut attention, ms)), [20, 200, 400]);
+        assert_eq!(look(&mut attention, 3000), 0, "2.6 s in which nothing was read");
+        assert_eq!(look(&mut attention, 3200), 200);
+    }
 }

@@ -339,7 +339,8 @@ impl Place for Pods<'_> {
     }
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
-        let pod = self.pods()?.first().map(pods::name);
+        let pods = self.pods()?;
+        let pod = pods.iter().find(|pod| pods::address(pod).is_some()).map(pods::name);
         let lines = pod.map(|pod| self.last_lines(&pod, false)).unwrap_or_default();
         let printed = server::printed(&lines);
         let one = Configuration::new(1, 1).expect("one of each can run");

@@ -9,75 +9,8 @@ use serde_json::Value;
 
 use crate::process::{ended, program};
 
-/// Puma as this machine has it, in a pod: its files are the node's.
-const PUMA: &str = r#"
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: app}
-data:
-  config.ru: "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n"
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: shop}
-spec:
-  selector: {matchLabels: {app: shop}}
-  template:
-    metadata: {labels: {app: shop}}
-    spec:
-      terminationGracePeriodSeconds: 2
-      automountServiceAccountToken: false
-      containers:
-      - name: puma
-        image: sweetspot.test/busybox:1
-        imagePullPolicy: Never
-        securityContext: {runAsUser: 65532}
-        env: [{name: PATH, value: "/usr/local/bin:/usr/bin:/bin"}, {name: HOME, value: /tmp}]
-        command: [/usr/bin/ruby, /usr/bin/puma, -b, "tcp://0.0.0.0:9292", -t, "8:8"]
-        args: [--no-config, /app/config.ru]
-        readinessProbe: {httpGet: {path: /, port: 9292}, periodSeconds: 1}
-        volumeMounts:
-        - {name: usr, mountPath: /usr, readOnly: true}
-        - {name: lib, mountPath: /lib, readOnly: true}
-        - {name: lib64, mountPath: /lib64, readOnly: true}
-        - {name: gems, mountPath: /var/lib/gems, readOnly: true}
-        - {name: app, mountPath: /app}
-        - {name: tmp, mountPath: /tmp}
-      volumes:
-      - {name: usr, hostPath: {path: /usr}}
-      - {name: lib, hostPath: {path: /usr/lib}}
-      - {name: lib64, hostPath: {path: /usr/lib64}}
-      - {name: gems, hostPath: {path: /var/lib/gems}}
-      - {name: app, configMap: {name: app}}
-      - {name: tmp, emptyDir: {}}
----
-apiVersion: v1
-kind: Service
-metadata: {name: shop}
-spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 9292}]}
-"#;
-
-/// The same, with a number of threads that follows a variable, limits, and two pods.
-fn tunable(yaml: &str) -> String {
-    let fixed = r#"-t, "8:8"]"#;
-    let follows = r#"-C, /app/puma.rb]
-        resources: {limits: {cpu: "1", memory: 512Mi}, requests: {cpu: 100m, memory: 128Mi}}"#;
-    let arguments = "args: [--no-config, /app/config.ru]";
-    let config = "  puma.rb: |\n    \
-                  count = ENV.fetch('RAILS_MAX_THREADS', 3)\n    \
-                  threads count, count\n    \
-                  workers ENV.fetch('WEB_CONCURRENCY', 0)\n---\napiVersion: apps/v1";
-    let changes = [
-        (fixed, follows),
-        (arguments, "args: [/app/config.ru]"),
-        ("---\napiVersion: apps/v1", config),
-        ("spec:\n  selector: {matchLabels", "spec:\n  replicas: 2\n  selector: {matchLabels"),
-    ];
-    changes.iter().fold(yaml.to_string(), |yaml, (from, to)| {
-        assert!(yaml.contains(from), "{from}");
-        yaml.replacen(from, to, 1)
-    })
-}
+/// Two pods of Puma behind a Service, with a setting that variables give.
+const SHOP: &str = include_str!("../../../scripts/kubernetes/shop.yaml");
 
 /// A namespace, removed in the end.
 pub struct Namespace {
@@ -96,17 +29,8 @@ impl Namespace {
 
     /// With Puma behind a Service; returns its URL.
     pub fn with_puma(name: &str) -> Option<(Self, String)> {
-        Self::with_app(name, PUMA)
-    }
-
-    /// With two pods of a Puma that variables give its setting.
-    pub fn with_tunable_puma(name: &str) -> Option<(Self, String)> {
-        Self::with_app(name, &tunable(PUMA))
-    }
-
-    fn with_app(name: &str, yaml: &str) -> Option<(Self, String)> {
         let namespace = Self::new(name)?;
-        namespace.apply(yaml);
+        namespace.apply(SHOP);
         namespace.kubectl(&["rollout", "status", "deployment/shop", "--timeout=120s"]);
         let service = namespace.kubectl(&["get", "service", "shop", "-o", "json"]);
         let address = service["spec"]["clusterIP"].as_str().unwrap().to_string();
