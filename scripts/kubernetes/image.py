@@ -1,10 +1,11 @@
 """Makes an image of one program and the libraries that it needs, without a daemon: a docker archive in
 FOLDER.
 
-Usage: image.py FOLDER NAME PROGRAM [ARGUMENT...]
+Usage: image.py FOLDER NAME [--with PATH[=PLACE]]... PROGRAM [ARGUMENT...]
 
-The image runs /bin/PROGRAM with the arguments, as a user that is not root. busybox has its usual
-names as links, for shells in tests.
+The image runs /bin/PROGRAM with the arguments, as a user that is not root. --with adds a file or a
+folder, in the same place or another, and the libraries that its libraries need. busybox has its
+usual names as links, for shells in tests.
 """
 
 import hashlib
@@ -31,31 +32,65 @@ def libraries(program):
     return sorted(set(re.findall(r"(/\S+) \(0x", told.stdout)))
 
 
-def layer(program):
-    """The root folder of the image, as a tar file's bytes; always the same for the same program."""
+def add_busybox(archive, path):
+    with open(path, "rb") as file:
+        add_file(archive, "bin/busybox", file.read(), 0o755)
+    for link in BUSYBOX.split():
+        entry = tarfile.TarInfo(f"bin/{link}")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "busybox"
+        archive.addfile(entry)
+
+
+def files_of(path):
+    """Itself, or all below it, sorted."""
+    if not os.path.isdir(path):
+        return [path]
+    below = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+    return sorted(below)
+
+
+def layer(program, others):
+    """The root folder of the image, as a tar file's bytes; always the same for the same files."""
     buffer = io.BytesIO()
+    needed = set(libraries(program))
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, mode in [("bin", 0o755), ("etc", 0o755), ("tmp", 0o1777)]:
             entry = tarfile.TarInfo(name)
             entry.type, entry.mode = tarfile.DIRTYPE, mode
             archive.addfile(entry)
         add_file(archive, "etc/passwd", b"nonroot:x:65532:65532::/tmp:/bin/sh\n")
-        name = os.path.basename(program)
-        with open(program, "rb") as file:
-            add_file(archive, f"bin/{name}", file.read(), 0o755)
-        for library in libraries(program):
+        if os.path.basename(program) == "busybox":
+            add_busybox(archive, program)
+        else:
+            others = [(program, f"/bin/{os.path.basename(program)}"), *others]
+        for path, place in others:
+            if os.path.basename(path) == "busybox":
+                add_busybox(archive, path)
+                continue
+            for file in files_of(path):
+                if not os.path.isfile(file):
+                    continue
+                if file.endswith(".so"):
+                    needed.update(libraries(file))
+                with open(file, "rb") as opened:
+                    data = opened.read()
+                mode = 0o755 if os.access(file, os.X_OK) else 0o644
+                add_file(archive, (place + file[len(path):]).lstrip("/"), data, mode)
+        for library in sorted(needed):
             with open(library, "rb") as file:
                 add_file(archive, library.lstrip("/"), file.read(), 0o755)
-        for link in BUSYBOX.split() if name == "busybox" else []:
-            entry = tarfile.TarInfo(f"bin/{link}")
-            entry.type, entry.linkname = tarfile.SYMTYPE, "busybox"
-            archive.addfile(entry)
     return buffer.getvalue()
 
 
 def main():
-    folder, name, program, *arguments = sys.argv[1:]
-    root = layer(program)
+    folder, name, *rest = sys.argv[1:]
+    others = []
+    while rest[0] == "--with":
+        path, _, place = rest[1].partition("=")
+        others.append((path, place or path))
+        rest = rest[2:]
+    program, *arguments = rest
+    root = layer(program, others)
     layer_id = hashlib.sha256(root).hexdigest()
     entry = [f"/bin/{os.path.basename(program)}", *arguments]
     config = {

@@ -68,7 +68,7 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-const AGAIN: [(Key, &str); 17] = [
+const AGAIN: [(Key, &str); 18] = [
     (Key::App, "The app's folder, where it was moved [default: the session's]"),
     (Key::Entry, "What the server is told to run, where the session was told"),
     (Key::Start, "The command that starts the server, where the session had one"),
@@ -85,6 +85,7 @@ const AGAIN: [(Key, &str); 17] = [
     (Key::Seed, "Seed of everything random [default: 1]"),
     (Key::Container, "Which of the Deployment's containers, where the session was told"),
     (Key::Service, "The Service that leads to its pods, where the session was told"),
+    (Key::ImagePullPolicy, "As of the image that was tuned, where the session was told"),
     (Key::Context, "A context of the kubeconfig [default: its current one]"),
     (Key::GeneratorImagePullPolicy, "As of the session's generators, where it was told"),
     (Key::GeneratorCpus, "Cores of each generator's pod, where the session was told"),

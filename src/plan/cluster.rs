@@ -1,5 +1,5 @@
-//! `--deployment`: a Deployment of a Kubernetes cluster that is tuned where it runs, and the pods
-//! that send it load.
+//! `--deployment`: a Deployment of a Kubernetes cluster that is tuned where it runs; `--image`: one
+//! that is made for it; and the pods that send it load.
 //!
 //! In: the settings. Out: what was asked for, checked as far as the texts go. Only computes; no
 //! cluster is asked.
@@ -15,7 +15,10 @@ use crate::terms::{Cores, PlanSource};
 /// A Deployment of a Kubernetes cluster, and the pods that send it load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cluster {
+    /// Its name; of one that is made for the time what stands for it.
     pub deployment: String,
+    /// What is made for the time; `None`: the Deployment is the user's.
+    pub own: Option<OwnPods>,
     /// Which container of its pods runs the app; `None`: the only one.
     pub container: Option<String>,
     /// The Service that leads to its pods; `None`: the one that does.
@@ -34,10 +37,21 @@ pub struct Cluster {
     pub generator_cpus: f64,
 }
 
+/// Pods that are made to be tuned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnPods {
+    /// Of the app.
+    pub image: String,
+    /// `Always`, `IfNotPresent` or `Never`; `None`: as the cluster has it for such an image.
+    pub pull_policy: Option<String>,
+    /// Where the app answers.
+    pub port: u16,
+}
+
 /// A cluster as it was asked for, with where that came from.
 pub struct AskedCluster {
     pub cluster: Cluster,
-    /// Of the Deployment's name.
+    /// Of the Deployment's name, or of the app's image.
     pub source: PlanSource,
     /// Of the number of generators, or else of their image.
     pub generators_source: PlanSource,
@@ -56,8 +70,11 @@ const PLACES: [(&str, Where); 2] = [("local", Where::Local), ("kubernetes", Wher
 const PULL_POLICIES: [(&str, &str); 3] =
     [("Always", "Always"), ("IfNotPresent", "IfNotPresent"), ("Never", "Never")];
 
+/// What stands for the name of a Deployment that is made for the time.
+const UNNAMED: &str = "NAME";
+
 /// What a Deployment has itself, or is by itself.
-const OF_DEPLOYMENT: [Key; 9] = [
+const OF_DEPLOYMENT: [Key; 12] = [
     Key::Start,
     Key::StopSignal,
     Key::Server,
@@ -67,10 +84,28 @@ const OF_DEPLOYMENT: [Key; 9] = [
     Key::User,
     Key::Cpus,
     Key::Memory,
+    Key::Image,
+    Key::ImagePullPolicy,
+    Key::Port,
 ];
 
-/// What has no meaning without a Deployment.
-const FOR_DEPLOYMENT: [Key; 8] = [
+/// What an image is by itself, and what only a Deployment of the user's has.
+const OF_IMAGE: [Key; 9] = [
+    Key::Start,
+    Key::StopSignal,
+    Key::Server,
+    Key::Entry,
+    Key::Proxy,
+    Key::Probe,
+    Key::User,
+    Key::Container,
+    Key::Service,
+];
+
+/// What has no meaning without a Deployment or an image.
+const FOR_CLUSTERS: [Key; 10] = [
+    Key::ImagePullPolicy,
+    Key::Port,
     Key::Container,
     Key::Service,
     Key::Namespace,
@@ -95,20 +130,41 @@ const GENERATOR_CPUS: RangeInclusive<f64> = 0.001..=64.0;
 pub fn asked_cluster(settings: &Settings<'_>) -> Result<Option<AskedCluster>, PlanError> {
     let place = settings.get(Key::Place);
     let chosen = place.as_ref().map(|given| given.choice(&PLACES)).transpose()?;
-    match (settings.get(Key::Deployment), &place, chosen.map(|it| it.value)) {
-        (None, Some(place), Some(Where::Kubernetes)) => {
+    let is_there = chosen.map(|it| it.value);
+    let (deployment, image) = (settings.get(Key::Deployment), settings.get(Key::Image));
+    match (deployment, image, &place, is_there) {
+        (None, None, Some(place), Some(Where::Kubernetes)) => {
             Err(place.problem(ClusterError::DeploymentMissing))
         }
-        (None, ..) => {
-            refuse(settings, &FOR_DEPLOYMENT, ClusterError::NoDeployment)?;
+        (None, None, ..) => {
+            refuse(settings, &FOR_CLUSTERS, ClusterError::NoDeployment)?;
             Ok(None)
         }
-        (Some(_), Some(place), Some(Where::Local)) => Err(place.problem(ClusterError::NotHere)),
+        (.., Some(place), Some(Where::Local)) => Err(place.problem(ClusterError::NotHere)),
         (Some(deployment), ..) => {
             refuse(settings, &OF_DEPLOYMENT, ClusterError::OfDeployment)?;
-            cluster_of(settings, &deployment).map(Some)
+            cluster_of(settings, &deployment, None).map(Some)
+        }
+        (None, Some(image), ..) => {
+            refuse(settings, &OF_IMAGE, ClusterError::OfImage)?;
+            let own = own_pods(settings, &image)?;
+            cluster_of(settings, &image, Some(own)).map(Some)
         }
     }
+}
+
+fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanError> {
+    let port = settings.get(Key::Port);
+    let port = port.ok_or_else(|| image.problem(ClusterError::PortMissing))?;
+    if settings.get(Key::Cpus).is_none() || settings.get(Key::Memory).is_none() {
+        return Err(image.problem(ClusterError::LimitsMissing));
+    }
+    let policy = value_of(settings, Key::ImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
+    Ok(OwnPods {
+        image: image.read(not_empty)?.value,
+        pull_policy: policy.map(str::to_string),
+        port: port.number(1, u64::from(u16::MAX))?.value as u16,
+    })
 }
 
 /// Any value of these is wrong; it is not repeated, since that of a command may be secret.
@@ -119,15 +175,24 @@ fn refuse(settings: &Settings<'_>, keys: &[Key], error: ClusterError) -> Result<
     }
 }
 
-fn cluster_of(settings: &Settings<'_>, deployment: &Given<'_>) -> Result<AskedCluster, PlanError> {
+/// `subject`: the Deployment's name, or of pods of our own their image.
+fn cluster_of(
+    settings: &Settings<'_>,
+    subject: &Given<'_>,
+    own: Option<OwnPods>,
+) -> Result<AskedCluster, PlanError> {
     let named = |key: Key| value_of(settings, key, |given| given.read(name));
     let image = settings.get(Key::GeneratorImage);
-    let image = image.ok_or_else(|| deployment.problem(ClusterError::ImageMissing))?;
+    let image = image.ok_or_else(|| subject.problem(ClusterError::ImageMissing))?;
     let generators = settings.get(Key::Generators);
     let policy =
         value_of(settings, Key::GeneratorImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
     let cluster = Cluster {
-        deployment: deployment.read(name)?.value,
+        deployment: match &own {
+            Some(_) => UNNAMED.to_string(),
+            None => subject.read(name)?.value,
+        },
+        own,
         container: named(Key::Container)?,
         service: named(Key::Service)?,
         namespace: named(Key::Namespace)?,
@@ -142,7 +207,7 @@ fn cluster_of(settings: &Settings<'_>, deployment: &Given<'_>) -> Result<AskedCl
     };
     Ok(AskedCluster {
         cluster,
-        source: deployment.source(),
+        source: subject.source(),
         generators_source: generators.map_or_else(|| image.source(), |given| given.source()),
     })
 }

@@ -7,8 +7,17 @@ use thiserror::Error;
 /// What is wrong with a setting that is about a Deployment of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ClusterError {
-    #[error("a Deployment of the cluster is needed; name it, such as --deployment shop")]
+    #[error(
+        "a Deployment of the cluster or an image is needed, such as --deployment shop, or --image \
+         registry.internal/shop:1"
+    )]
     DeploymentMissing,
+    #[error("pods are made of an image with what that has itself; leave this out")]
+    OfImage,
+    #[error("it is not known where its app answers; say it, such as --port 3000")]
+    PortMissing,
+    #[error("its pods need limits to be measured with; give --cpus 1 --memory 512MiB, say")]
+    LimitsMissing,
     #[error("--deployment names one of a cluster; write kubernetes, or leave one of the two out")]
     NotHere,
     #[error(

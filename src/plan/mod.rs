@@ -40,7 +40,7 @@ mod written_knob;
 pub use app::recognise;
 pub(crate) use app_error::AppError;
 pub use checked::{Plan, Surroundings};
-pub use cluster::Cluster;
+pub use cluster::{Cluster, OwnPods};
 pub use error::PlanError;
 #[cfg(fuzzing)]
 pub use file::{PlanFile, parse};

@@ -101,6 +101,14 @@ options! {
     /// the time, and put back; those of --env, {workers} and {threads} filled in, else
     /// WEB_CONCURRENCY and RAILS_MAX_THREADS
     Deployment "deployment" "NAME" Form::Text, TUNED "\"shop\"";
+    /// An image of the app, tuned in a pod of the cluster that is made for it with --cpus and
+    /// --memory, and removed in the end
+    Image "image" "IMAGE" Form::Text, TUNED "\"registry.internal/shop:1\"";
+    /// Whether nodes pull the app's image: Always, IfNotPresent or Never [default: as the cluster
+    /// has it]
+    ImagePullPolicy "image-pull-policy" "POLICY" Form::Text, TUNED "\"IfNotPresent\"";
+    /// The port on which the image's app answers, which it is also told as PORT
+    Port "port" "PORT" Form::Number, TUNED "3000";
     /// Which of its containers runs the app [default: its only one]
     Container "container" "NAME" Form::Text, TUNED "\"app\"";
     /// The Service that leads to its pods [default: the one that does]

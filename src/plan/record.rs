@@ -143,7 +143,10 @@ fn of_cluster(asked: &AskedCluster) -> [PlanRecord; 2] {
     let cluster = &asked.cluster;
     let (name, namespace) = (cluster.deployment.clone(), cluster.namespace.clone());
     let (pods, image) = (cluster.generators, cluster.generator_image.clone());
-    let deployment = PlannedValue::Deployment { name, namespace };
+    let deployment = match &cluster.own {
+        Some(own) => PlannedValue::PodsOf { image: own.image.clone(), port: own.port, namespace },
+        None => PlannedValue::Deployment { name, namespace },
+    };
     let generators = PlannedValue::Generators { pods, image };
     [(deployment, &asked.source), (generators, &asked.generators_source)]
         .map(|(value, source)| PlanRecord { value, source: source.clone() })

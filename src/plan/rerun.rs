@@ -48,6 +48,13 @@ pub fn with_earlier(
                     give(&mut typed, Key::Namespace, namespace.clone());
                 }
             }
+            PlannedValue::PodsOf { image, port, namespace } if is_given => {
+                give(&mut typed, Key::Image, image.clone());
+                give(&mut typed, Key::Port, port.to_string());
+                if let Some(namespace) = namespace {
+                    give(&mut typed, Key::Namespace, namespace.clone());
+                }
+            }
             PlannedValue::Generators { pods, image } if is_given => {
                 give(&mut typed, Key::Generators, pods.to_string());
                 give(&mut typed, Key::GeneratorImage, image.clone());
@@ -99,6 +106,7 @@ fn flag_of(value: &PlannedValue) -> Option<&'static str> {
         }
         PlannedValue::ReadyPath(_) => "--ready",
         PlannedValue::Deployment { .. }
+        | PlannedValue::PodsOf { .. }
         | PlannedValue::Generators { .. }
         | PlannedValue::Cores(_)
         | PlannedValue::Memory(_)

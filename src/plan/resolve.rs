@@ -48,6 +48,9 @@ const DEFAULT_STORE: &str = ".sweetspot/sweetspot.db";
 /// A goal taken from the unloaded latency reaches this before it is three times that.
 const USUAL_FROM_UNLOADED: Duration = Duration::from_millis(200);
 const MOST_CONNECTIONS: u64 = 1_000_000;
+/// More than any node of a cluster has.
+const MOST_CORES: f64 = 1024.0;
+const MOST_MEMORY: Bytes = Bytes(64 << 40);
 
 /// Makes a checked plan of what was typed, the plan file, the app's folder and the defaults.
 ///
@@ -56,6 +59,7 @@ const MOST_CONNECTIONS: u64 = 1_000_000;
 pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanError> {
     let settings = Settings::find(typed, &surroundings.folder)?;
     let subject = subject(&settings, surroundings)?;
+    let surroundings = &around(&subject, surroundings);
     let (app, server) = (&subject.app.value, subject.server.value);
     let has_threads = server.has_threads(app);
     let cores = cores(&settings, surroundings)?;
@@ -110,6 +114,16 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         assume_yes: typed.has(Key::Yes),
         records: records.0,
     })
+}
+
+/// What a pod that is made for the time may have: whether that is too much its cluster says.
+fn around(subject: &Subject, here: &Surroundings) -> Surroundings {
+    let mut around = here.clone();
+    if subject.cluster.as_ref().is_some_and(|asked| asked.cluster.own.is_some()) {
+        around.cores = Cores::new(MOST_CORES).unwrap_or(around.cores);
+        around.memory = MOST_MEMORY;
+    }
+    around
 }
 
 /// What is tuned, found to be able to run.

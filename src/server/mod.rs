@@ -23,6 +23,7 @@ mod puma;
 mod python;
 mod rack;
 mod run_as;
+pub mod scaling;
 mod signals;
 mod thin;
 mod unicorn;

@@ -10,7 +10,7 @@ use super::local::{RunOptions, now};
 use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::place::PlaceError;
-use crate::place::kubernetes::{self, Lease, LeaseError, PodOf, Pods, PodsSettings};
+use crate::place::kubernetes::{self, Lease, LeaseError, OwnApp, PodOf, Pods, PodsSettings};
 use crate::plan::{Cluster, Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::store::Store;
@@ -26,7 +26,7 @@ const AROUND: Duration = Duration::from_secs(900);
 const GENERATOR_MEMORY: Bytes = Bytes(256 << 20);
 
 /// What a plan has to know of this Deployment: the container that runs the app, and what that may
-/// use in place of what this machine has.
+/// use in place of what this machine has. `None`: pods are made for it, as the plan says.
 ///
 /// # Errors
 /// It is not there, has several containers, or it is not known what it may use.
@@ -34,12 +34,15 @@ pub fn surroundings(
     found: &Found,
     cluster: &Cluster,
     here: &Surroundings,
-) -> Result<(String, Surroundings), TuneError> {
+) -> Result<Option<(String, Surroundings)>, TuneError> {
+    if cluster.own.is_some() {
+        return Ok(None);
+    }
     let named = cluster.container.as_deref();
     let (container, machine) =
         kubernetes::machine_of(&*found.api, &found.namespace, &cluster.deployment, named)?;
     let (cores, memory) = (machine.cores, machine.memory_bytes);
-    Ok((container, Surroundings { cores, memory, ..here.clone() }))
+    Ok(Some((container, Surroundings { cores, memory, ..here.clone() })))
 }
 
 /// Tunes the plan's Deployment. It is as it was before when this returns, or the error says that it
@@ -103,7 +106,11 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
     let (arguments, files) = requests::of(&plan.targets, plan.timeout);
     Ok(PodsSettings {
         namespace: found.namespace.clone(),
-        deployment: cluster.deployment.clone(),
+        deployment: match &cluster.own {
+            Some(_) => format!("sweetspot-{run}-app"),
+            None => cluster.deployment.clone(),
+        },
+        own: own(plan, cluster),
         container: cluster.container.clone(),
         service: cluster.service.clone(),
         app: plan.app.clone(),
@@ -125,6 +132,18 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
         holder: format!("{}, run {run}", whose()),
         run,
         token,
+    })
+}
+
+/// The pods that are made for it; a plan of such has both limits.
+fn own(plan: &Plan, cluster: &Cluster) -> Option<OwnApp> {
+    let own = cluster.own.as_ref()?;
+    Some(OwnApp {
+        image: own.image.clone(),
+        pull_policy: own.pull_policy.clone(),
+        port: own.port,
+        cores: plan.cores?.get(),
+        memory_bytes: plan.memory?.0,
     })
 }
 

@@ -3,13 +3,14 @@
 use super::knobs;
 use crate::plan::Plan;
 use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer, ObjectiveAnswer, Weighed};
+use crate::server::scaling::{self, PodAtWork};
 use crate::server::{self, Inspection, Recommended};
 use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, Machine, Note,
-    OPERATING_SHARE, Objective, ObjectiveReport, PlanNote, Prediction, Settings, Stated,
-    TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Warning,
+    Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, LimitKind,
+    Machine, Note, OPERATING_SHARE, Objective, ObjectiveReport, PlanNote, Prediction, Settings,
+    Stated, TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -23,6 +24,8 @@ pub struct Facts<'a> {
     pub warnings: Vec<Warning>,
     /// Of several targets, the trials that judged each by its goal.
     pub mixed: &'a [TrialSummary],
+    /// The last in which a setting was sent a rate for long.
+    pub held: Option<&'a TrialSummary>,
 }
 
 /// The whole result of a tune.
@@ -131,7 +134,7 @@ fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
         latency_at_rps: choice.latency_at_rps,
         latency_s_p95: choice.p95_s,
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
-        settings: settings(facts, configuration, answer.knobs.as_ref()),
+        settings: scaled(choice, facts, settings(facts, configuration, answer.knobs.as_ref())),
         memory_bytes: choice.memory_bytes,
         database_connections: configuration.slots(),
     }
@@ -151,6 +154,31 @@ fn settings(
     server::find(&plan.server)
         .map(|adapter| server::settings(adapter, recommended))
         .unwrap_or_default()
+}
+
+/// Of a Deployment, with an autoscaler for what a pod was seen to use.
+fn scaled(choice: &Choice, facts: &Facts<'_>, mut settings: Settings) -> Settings {
+    let of_choice = |trial: &&TrialSummary| trial.configuration == choice.capacity.configuration;
+    let held = facts.held.filter(of_choice);
+    let (Some(trial), Some(_)) = (held, &facts.plan.cluster) else { return settings };
+    let rate_rps = choice.capacity.rps.value * OPERATING_SHARE;
+    let server = trial.cpu_s.iter().filter(|(role, _)| *role != "generator");
+    let cpu_s: f64 = server.map(|(_, cpu_s)| cpu_s).sum();
+    let replies = trial.summary.completed as f64;
+    if replies == 0.0 || cpu_s == 0.0 {
+        return settings;
+    }
+    let at_work = PodAtWork {
+        rate_rps,
+        cores: rate_rps * cpu_s / replies,
+        is_limited_by_cpu: matches!(
+            choice.limit.kind,
+            LimitKind::Cores | LimitKind::Quota | LimitKind::Gvl
+        ),
+    };
+    settings.config_snippet.push('\n');
+    settings.config_snippet.push_str(&scaling::lines(&facts.plan.app, at_work));
+    settings
 }
 
 fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {

@@ -23,7 +23,7 @@ use crate::summary::trial::Context;
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
     PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
-    Stated, StopSignal, Task, TrialSummary, TuneResult, Verdict, Warning,
+    Stated, StopSignal, Task, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
 };
 use crate::trial::{Progress, Runner};
 
@@ -247,6 +247,7 @@ impl<'a> Session<'a> {
             trials: resumed.map_or(0, |resumed| resumed.trials),
             load_s: resumed.map_or(0.0, |resumed| resumed.load_s),
             mixed: resumed.into_iter().flat_map(Resumed::mixed).cloned().collect(),
+            held: None,
         };
         Ok((work, place))
     }
@@ -267,6 +268,8 @@ pub(super) struct Work<'a> {
     load_s: f64,
     /// Trials that judged several targets each by its goal.
     mixed: Vec<TrialSummary>,
+    /// The last in which a setting was sent a rate for long.
+    held: Option<TrialSummary>,
 }
 
 /// What is known when a trial begins.
@@ -358,6 +361,7 @@ impl Work<'_> {
                 load_s: self.load_s,
                 warnings: self.log.warned.clone(),
                 mixed: &self.mixed,
+                held: self.held.as_ref(),
             },
         );
         let (state, error) = match &end {
@@ -445,6 +449,9 @@ impl Work<'_> {
                 self.load_s += summary.load_s;
                 if !summary.summary.goals.is_empty() {
                     self.mixed.push(*summary.clone());
+                }
+                if summary.purpose == TrialPurpose::Hold && summary.valid {
+                    self.held = Some(*summary.clone());
                 }
                 // That a load was ended early is the verdict's to say.
                 let doubts = summary.summary.warnings.iter().filter(|it| !is_cut_short(it));

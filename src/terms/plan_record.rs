@@ -42,6 +42,13 @@ pub enum PlannedValue {
         name: String,
         namespace: Option<String>,
     },
+    /// A pod of a cluster that is made to be tuned, of this image, which answers at this port;
+    /// stands in a plan in place of a Deployment.
+    PodsOf {
+        image: String,
+        port: u16,
+        namespace: Option<String>,
+    },
     /// Pods of the cluster that send the load together, and their image of sweetspot.
     Generators {
         pods: u16,

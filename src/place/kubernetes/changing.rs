@@ -142,6 +142,11 @@ impl<'a> Changing<'a> {
         read(self.api, &self.namespace, &self.name)
     }
 
+    /// Leaves it as it is now: it is nobody's, and is removed.
+    pub fn leave(&mut self) {
+        self.is_changed = false;
+    }
+
     /// Puts back whatever was changed; does nothing where nothing was.
     ///
     /// # Errors

@@ -97,6 +97,8 @@ impl std::error::Error for FleetError {}
 pub struct Fleet<'a> {
     api: &'a dyn Api,
     order: Order,
+    /// The collector's Job, which owns all that was made after it.
+    pub owner: Value,
     collector: String,
     /// The number of the last line that was handed on: after an outage the log is read from its
     /// beginning, or what is left of it.
@@ -124,14 +126,16 @@ impl<'a> Fleet<'a> {
         within: Duration,
         stop: &StopSignal,
     ) -> Result<Self, FleetError> {
-        let mut fleet = Self { api, order, collector: String::new(), seen: 0, lines: None };
+        let (owner, collector) = (Value::Null, String::new());
+        let mut fleet = Self { api, order, owner, collector, seen: 0, lines: None };
         let until = (Instant::now(), within);
         let (address, owner) = fleet.make_collector(until, stop)?;
+        fleet.owner = owner;
         let count = fleet.order.generators;
         let join = ["--join".to_string(), format!("{address}:{PORT}")];
         let arguments = [fleet.order.arguments.clone(), fleet.together(), join.to_vec()].concat();
         let (run, pod, token) = (&fleet.order.run, &fleet.order.pod, &fleet.order.token);
-        let job = objects::generators(run, pod, (count, &arguments, token), &owner);
+        let job = objects::generators(run, pod, (count, &arguments, token), &fleet.owner);
         api.create(&fleet.jobs(), &job)?;
         fleet.await_pods("generator", count, until, stop)?;
         Ok(fleet)

@@ -82,11 +82,15 @@ fn facts(
 fn machine(container: &Container, facts: &Facts) -> Option<Machine> {
     let of_node = Some(f64::from(facts.cores)).filter(|cores| *cores > 0.0);
     let memory = container.memory_bytes.or(Some(facts.memory_bytes).filter(|bytes| *bytes > 0));
+    let known = |text: &String| match text.is_empty() {
+        true => "unknown".to_string(),
+        false => text.clone(),
+    };
     Some(Machine {
-        cpu_model: facts.cpu_model.clone(),
+        cpu_model: known(&facts.cpu_model),
         cores: Cores::new(container.cores.or(of_node)?).ok()?,
         memory_bytes: Bytes(memory?),
-        kernel: facts.kernel.clone(),
+        kernel: known(&facts.kernel),
     })
 }
 

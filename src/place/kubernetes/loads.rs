@@ -6,6 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::api::{Api, ApiError};
 use super::fleet::{Fleet, FleetError, Order, Said};
 use super::patience::patiently;
@@ -56,6 +58,11 @@ impl<'a> Loads<'a> {
                 return Ok(loads);
             }
         }
+    }
+
+    /// What owns all that was made for them.
+    pub fn owner(&self) -> &Value {
+        &self.fleet.owner
     }
 
     /// Sends one load, each generator with so many loops.

@@ -104,7 +104,8 @@ fn away(labels: &BTreeMap<String, String>) -> Value {
     }]}})
 }
 
-fn owner_reference(owner: &Value) -> Value {
+/// As it stands on what goes with this object.
+pub fn owner_reference(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

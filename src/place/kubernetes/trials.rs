@@ -19,6 +19,7 @@ use super::fleet::Order;
 use super::lease::{Lease, LeaseError};
 use super::loads::Loads;
 use super::objects::PodOf;
+use super::own_app::{Made, OwnApp};
 use super::patience::patiently;
 use super::service::{self, Door};
 use super::watching::{self, Watching};
@@ -51,6 +52,8 @@ const LOG_LINES: u32 = 200;
 pub struct PodsSettings {
     pub namespace: String,
     pub deployment: String,
+    /// What is made under this name for the time; `None`: it is there.
+    pub own: Option<OwnApp>,
     /// `None`: its pods' only one.
     pub container: Option<String>,
     /// `None`: the one that leads to its pods.
@@ -91,6 +94,8 @@ pub struct Pods<'a> {
     loads: Option<Loads<'a>>,
     changing: Changing<'a>,
     lease: Lease<'a>,
+    /// Removed last.
+    made: Option<Made<'a>>,
     running: Option<Running>,
     starts: u32,
     born: Instant,
@@ -122,6 +127,8 @@ impl<'a> Pods<'a> {
     ) -> Result<Self, PlaceError> {
         let born = Instant::now();
         let (namespace, name) = (&settings.namespace, &settings.deployment);
+        let made = settings.own.as_ref().map(|own| own.make(api, namespace, name));
+        let made = made.transpose().map_err(cluster)?;
         let lease = Lease::take(api, namespace, name, &settings.holder)
             .map_err(|error| PlaceError::Cluster(held(&error, name)))?;
         let changing = Changing::read(api, namespace, name, &settings.run).map_err(cluster)?;
@@ -148,6 +155,7 @@ impl<'a> Pods<'a> {
             loads: None,
             changing,
             lease,
+            made,
             running: None,
             starts: 0,
             born,
@@ -175,8 +183,11 @@ impl<'a> Pods<'a> {
             token: settings.token.clone(),
             orders: None,
         };
-        let loads = Loads::begin(self.api, order, GATHER, &self.stop);
-        self.loads = Some(loads.map_err(of_fleet)?);
+        let loads = Loads::begin(self.api, order, GATHER, &self.stop).map_err(of_fleet)?;
+        if let Some(made) = &self.made {
+            made.belong_to(loads.owner()).map_err(cluster)?;
+        }
+        self.loads = Some(loads);
         Ok(())
     }
 
@@ -437,6 +448,10 @@ impl Place for Pods<'_> {
 
     fn stop(&mut self) -> Result<(), PlaceError> {
         self.running = None;
+        if self.made.is_some() {
+            self.changing.leave();
+            return Ok(());
+        }
         self.changing.put_back().map_err(|error| {
             let name = &self.settings.deployment;
             PlaceError::Cluster(format!(

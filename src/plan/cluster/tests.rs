@@ -124,6 +124,7 @@ fn a_deployment_is_planned_from_what_is_typed_alone() {
     assert_eq!(env, expected.map(|(name, value)| (name.into(), value.into())).into());
     let cluster = Cluster {
         deployment: "shop".into(),
+        own: None,
         container: None,
         service: None,
         namespace: None,
@@ -160,6 +161,7 @@ fn all_of_a_cluster_can_be_given_in_the_plan_file_and_typed() {
     assert_eq!(plan.app.pods, Some(pods));
     let cluster = Cluster {
         deployment: "shop".into(),
+        own: None,
         container: some("app"),
         service: some("shop-web"),
         namespace: some("web"),
@@ -227,6 +229,37 @@ fn a_place_that_is_misspelt_is_named() {
 }
 
 #[test]
+fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
+    // More than the machine has on which it is typed.
+    let given = [(Key::Port, "3000"), (Key::Cpus, "16"), (Key::Memory, "64GiB")];
+    let image = |without: Option<Key>| {
+        let typed = Typed::default().with(Key::Image, "shop:1");
+        let typed = typed.with(Key::GeneratorImage, "sweetspot:1");
+        let given = given.iter().filter(|(key, _)| Some(*key) != without);
+        given.fold(typed, |typed, (key, value)| typed.with(*key, *value))
+    };
+    let here = Here::new("");
+    let plan = here.plan(&image(None));
+    let own = OwnPods { image: "shop:1".into(), pull_policy: None, port: 3000 };
+    assert_eq!(plan.cluster.as_ref().and_then(|cluster| cluster.own.clone()), Some(own));
+    assert_eq!(line(&plan, "image").0, "shop:1 (3000)");
+    assert_eq!((line(&plan, "cores").0, plan.workers.len()), ("16".to_string(), 32));
+    for (missing, expected) in [
+        (Key::Port, "--image 'shop:1': it is not known where its app answers"),
+        (Key::Cpus, "--image 'shop:1': its pods need limits to be measured with"),
+        (Key::Memory, "--image 'shop:1': its pods need limits to be measured with"),
+    ] {
+        let error = here.refused(&image(Some(missing)));
+        assert!(error.starts_with(expected), "{error}");
+    }
+    for key in OF_IMAGE {
+        let error = here.refused(&image(None).with(key, "s3cret"));
+        let expected = format!("--{}: pods are made of an image with what that", key.name());
+        assert!(error.starts_with(&expected), "{error}");
+    }
+}
+
+#[test]
 fn variables_can_be_knobs_and_settings_of_a_server_cannot() {
     let here = Here::new("");
     let knob = |text: &str| deployment().with(Key::Knob, text);
@@ -251,7 +284,7 @@ fn what_contradicts_a_deployment_is_refused_with_the_way_out() {
         assert!(error.starts_with(&expected), "{error}");
         assert!(!error.contains("s3cret"), "{error}");
     }
-    for key in FOR_DEPLOYMENT {
+    for key in FOR_CLUSTERS {
         let error = here.refused(&Typed::default().with(key, "1"));
         let expected = format!("--{}: it is for a Deployment of a cluster; name that", key.name());
         assert!(error.starts_with(&expected), "{error}");
@@ -261,7 +294,7 @@ fn what_contradicts_a_deployment_is_refused_with_the_way_out() {
     for (typed, expected) in [
         (
             Typed::default().with(Key::Place, "kubernetes"),
-            "--place 'kubernetes': a Deployment of the cluster is needed; name it, such as",
+            "--place 'kubernetes': a Deployment of the cluster or an image is needed, such as",
         ),
         (
             deployment().with(Key::Place, "local"),

@@ -76,6 +76,9 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Server { name, program: Some(program) } => format!("{name} {program}"),
         PlannedValue::Server { name, program: None } => name.clone(),
         PlannedValue::Deployment { name, namespace } => say.deployment(name, namespace.as_deref()),
+        PlannedValue::PodsOf { image, port, namespace } => {
+            say.deployment(&format!("{image} ({port})"), namespace.as_deref())
+        }
         PlannedValue::Generators { pods, image } => say.generators(*pods, image),
         PlannedValue::Workers(counts) => figures::counts(counts.iter().map(|it| it.get())),
         PlannedValue::Threads(counts) => figures::counts(counts.iter().map(|it| it.get())),

@@ -86,6 +86,7 @@ fn a_deployment_is_tuned_with_the_least_rights_and_is_as_it_was() {
     let lines = decision["settings"]["config_snippet"].as_str().unwrap();
     let command = "kubectl set env deployment/shop WEB_CONCURRENCY=1 RAILS_MAX_THREADS=8";
     assert!(lines.starts_with(command) && lines.contains("- name: puma"), "{lines}");
+    assert!(lines.contains("# a pod more where each serves "), "{lines}");
     let capacity = decision["capacity_rps"].as_f64().unwrap();
     assert!((45.0..400.0).contains(&capacity), "8 threads of 20 ms and more: {capacity}");
     assert!(codes(&result).contains(&"one_pod_of_several"), "{result:#}");
@@ -94,6 +95,42 @@ fn a_deployment_is_tuned_with_the_least_rights_and_is_as_it_was() {
     assert!(busiest > 0.02, "what its processes used is seen: {result:#}");
     assert_eq!(namespace.changed_by_tunes(), before);
     namespace.await_listed(MADE, &objects, PATIENCE);
+}
+
+#[test]
+fn an_image_is_tuned_in_pods_of_its_own_and_nothing_is_left_of_them() {
+    let Some(namespace) = Namespace::new("tune-image") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
+    let everything = "deployments,services,replicasets,jobs,secrets,leases";
+    let objects = namespace.listed(everything);
+    let tune = |more: &[&str]| {
+        let mut command = namespace.sweetspot(folder.path(), "tune");
+        command.args(["--image", "sweetspot.test/shop:1", "--image-pull-policy", "Never"]);
+        command.args(["--port", "9292", "--cpus", "1", "--memory", "512MiB"]);
+        command.args(["--generator-image", "sweetspot.test/sweetspot:1"]);
+        command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
+        command.args(["--workers", "1", "--threads", "1,8", "--slo", "p95<500ms", "--yes"]);
+        command.args(more).env("KUBECONFIG", &account);
+        command
+    };
+    let done = ended(&mut tune(&["--budget", "90s", "--json"]));
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let result = done.json();
+    assert_valid("tune.schema.json", &result);
+    let decision = &result["decision"];
+    assert_eq!((&decision["workers"], &decision["threads"]), (&1.into(), &8.into()));
+    assert_eq!(result["machine"]["memory_bytes"], 512 << 20);
+    namespace.await_listed(everything, &objects, PATIENCE);
+    // Killed, its objects go with the generators' Job, once that is removed.
+    let mut running = Running::begin(tune(&["--budget", "4m", "--fresh-session"]));
+    assert!(running.wait_for("trial 1", PATIENCE * 2), "{}", running.stderr());
+    running.signal(libc::SIGKILL);
+    assert_eq!(running.end().code, None);
+    namespace.kubectl(&["delete", "jobs", "-l", "sweetspot/role=collector"]);
+    let without_lease = "deployments,services,replicasets,jobs,secrets";
+    let before = objects.iter().filter(|one| !one.starts_with("Lease")).cloned().collect();
+    namespace.await_listed(without_lease, &before, PATIENCE);
 }
 
 #[test]
@@ -137,10 +174,11 @@ fn a_pod_that_is_removed_in_the_middle_is_said_and_the_session_goes_on() {
     assert!(running.wait_for("trial 2", PATIENCE * 2), "{}", running.stderr());
     let remove = ["delete", "pod", "-l", "app=shop", "--grace-period=0", "--force"];
     namespace.kubectl(&remove);
-    assert!(running.wait_for("its pod was removed", PATIENCE), "{}", running.stderr());
+    assert!(running.wait_for("server ended", PATIENCE), "{}", running.stderr());
     assert!(running.wait_for("starting the server", PATIENCE), "{}", running.stderr());
     let ended = running.end_within(PATIENCE * 3);
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.assert_says(&["its pod was removed"]);
     assert_eq!(namespace.changed_by_tunes(), before);
 }
 

@@ -12,6 +12,7 @@ impl PlanPhrases for English {
             PlannedValue::App { .. } => "app",
             PlannedValue::Server { .. } => "server",
             PlannedValue::Deployment { .. } => "deployment",
+            PlannedValue::PodsOf { .. } => "image",
             PlannedValue::Generators { .. } => "generators",
             PlannedValue::Proxy(_) => "proxy",
             PlannedValue::Workers(_) => "workers",

@@ -12,6 +12,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::App { .. } => "アプリ",
             PlannedValue::Server { .. } => "サーバー",
             PlannedValue::Deployment { .. } => "Deployment",
+            PlannedValue::PodsOf { .. } => "イメージ",
             PlannedValue::Generators { .. } => "負荷生成",
             PlannedValue::Proxy(_) => "プロキシ",
             PlannedValue::Workers(_) => "ワーカー",

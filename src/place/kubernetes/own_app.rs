@@ -1,0 +1,155 @@
+//! A Deployment of our own and its Service, for an image that is tuned.
+//!
+//! In: the image and its limits. Out: objects in the cluster, until they are dropped.
+
+use serde_json::{Value, json};
+
+use super::api::{Api, ApiError};
+use super::objects::owner_reference;
+use super::paths;
+
+/// What its pods are to be like: what they request is what they get.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnApp {
+    pub image: String,
+    /// `None`: as the cluster has it for this image.
+    pub pull_policy: Option<String>,
+    /// Where the app answers, which it is also told as `PORT`.
+    pub port: u16,
+    pub cores: f64,
+    pub memory_bytes: u64,
+}
+
+/// What was made; removed when this is dropped.
+pub struct Made<'a> {
+    api: &'a dyn Api,
+    /// Of each.
+    paths: Vec<String>,
+}
+
+impl OwnApp {
+    /// Makes both. There are no pods before the first start.
+    ///
+    /// # Errors
+    /// They may not be made, or the API server does not answer. What was made is removed.
+    pub fn make<'a>(
+        &self,
+        api: &'a dyn Api,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Made<'a>, ApiError> {
+        let mut made = Made { api, paths: Vec::new() };
+        for (collection, object) in [
+            (paths::of_group("apps/v1", namespace, "deployments"), self.deployment(name)),
+            (paths::core(namespace, "services"), self.service(name)),
+        ] {
+            api.create(&collection, &object)?;
+            made.paths.push(format!("{collection}/{name}"));
+        }
+        Ok(made)
+    }
+
+    fn deployment(&self, name: &str) -> Value {
+        let size = json!({
+            "cpu": format!("{}m", (1e3 * self.cores).round()),
+            "memory": self.memory_bytes.to_string(),
+        });
+        let mut container = json!({
+            "name": "app",
+            "image": self.image,
+            "env": [{ "name": "PORT", "value": self.port.to_string() }],
+            "ports": [{ "containerPort": self.port }],
+            "resources": { "requests": size, "limits": size },
+            "securityContext": {
+                "allowPrivilegeEscalation": false,
+                "capabilities": { "drop": ["ALL"] },
+            },
+        });
+        if let Some(policy) = &self.pull_policy {
+            container["imagePullPolicy"] = policy.clone().into();
+        }
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": { "name": name, "labels": labels(name), "annotations": {} },
+            "spec": {
+                "replicas": 0,
+                "selector": { "matchLabels": labels(name) },
+                "template": {
+                    "metadata": { "labels": labels(name) },
+                    "spec": {
+                        "automountServiceAccountToken": false,
+                        "enableServiceLinks": false,
+                        "securityContext": {
+                            "runAsNonRoot": true,
+                            "seccompProfile": { "type": "RuntimeDefault" },
+                        },
+                        "containers": [container],
+                    },
+                },
+            },
+        })
+    }
+
+    fn service(&self, name: &str) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": { "name": name, "labels": labels(name) },
+            "spec": {
+                "selector": labels(name),
+                "ports": [{ "port": 80, "targetPort": self.port }],
+            },
+        })
+    }
+}
+
+/// By which its pods are found.
+fn labels(name: &str) -> Value {
+    json!({ "app.kubernetes.io/managed-by": "sweetspot", "sweetspot/app": name })
+}
+
+impl Made<'_> {
+    /// From now on the cluster removes them with this object, should we not be there any more.
+    ///
+    /// # Errors
+    /// They may not be changed, or the API server does not answer.
+    pub fn belong_to(&self, owner: &Value) -> Result<(), ApiError> {
+        let owners = json!([owner_reference(owner)]);
+        let add = json!([{ "op": "add", "path": "/metadata/ownerReferences", "value": owners }]);
+        self.paths.iter().try_for_each(|path| self.api.patch(path, &add).map(drop))
+    }
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now goes with its owner.
+        self.paths.iter().for_each(|path| drop(self.api.delete(path)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::kubernetes::deployment;
+
+    #[test]
+    fn its_pods_get_what_they_request_and_the_service_leads_to_them() {
+        let own = OwnApp {
+            image: "shop:1".into(),
+            pull_policy: Some("Never".into()),
+            port: 3000,
+            cores: 1.5,
+            memory_bytes: 512 << 20,
+        };
+        let made = own.deployment("x");
+        let found = deployment::container(&made, None).unwrap();
+        assert_eq!((found.cores, found.memory_bytes), (Some(1.5), Some(512 << 20)));
+        assert_eq!(found.variables["PORT"], "3000");
+        let container = &made["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["resources"]["limits"], container["resources"]["requests"]);
+        assert_eq!(container["imagePullPolicy"], "Never");
+        let selector = &own.service("x")["spec"]["selector"];
+        assert_eq!(selector, &made["spec"]["template"]["metadata"]["labels"]);
+    }
+}
