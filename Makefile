@@ -17,6 +17,12 @@ ifneq ($(shell PATH="$$PATH:$$HOME/.cargo/bin" $(CARGO) --version 2>/dev/null | 
 export RUSTUP_TOOLCHAIN := stable
 endif
 
+# A first build has nothing to go on with: what rustc keeps for the next one would cost it an eighth.
+built := $(or $(CARGO_TARGET_DIR),target)
+ifeq ($(wildcard $(built)/debug/incremental),)
+test: export CARGO_INCREMENTAL = 0
+endif
+
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 

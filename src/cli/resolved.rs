@@ -18,9 +18,10 @@ pub fn resolve(
     let (context, namespace) = (asked.context.as_deref(), asked.namespace.as_deref());
     let found = cluster::connect(context, namespace, plan.assume_yes).map_err(of_connection)?;
     // What a container may use is not what this machine has.
+    let typed = typed.clone().with(Key::Namespace, found.namespace.as_str());
     let Some((container, there)) = cluster::surroundings(&found, asked, surroundings)? else {
-        return Ok((plan, Some(found)));
+        return Ok((plan::resolve(&typed, surroundings).map_err(usage)?, Some(found)));
     };
-    let typed = typed.clone().with(Key::Container, container);
+    let typed = typed.with(Key::Container, container);
     Ok((plan::resolve(&typed, &there).map_err(usage)?, Some(found)))
 }

@@ -25,22 +25,24 @@ fn millicores(cores: f64) -> u64 {
 pub fn lines(app: &App, at_work: PodAtWork) -> String {
     let Some(pods) = &app.pods else { return String::new() };
     let name = &pods.deployment;
+    let namespace = pods.namespace.iter().map(|it| format!(", namespace: {it}"));
+    let namespace: String = namespace.collect();
     let rate = at_work.rate_rps.round();
     let cores = format!("{:.2}", at_work.cores);
     match at_work.is_limited_by_cpu {
         true => format!(
-            "# a pod more where each serves {rate:.0} requests/s, which takes {cores} cores of it\n\
+            "---\n# a pod more where each serves {rate:.0} requests/s, which takes {cores} cores of it\n\
              apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n\
-             metadata: {{name: {name}}}\nspec:\n  \
+             metadata: {{name: {name}{namespace}}}\nspec:\n  \
              scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {name}}}\n  \
              minReplicas: 2\n  maxReplicas: 10\n  metrics:\n  - type: Resource\n    \
              resource: {{name: cpu, target: {{type: AverageValue, averageValue: {}m}}}}",
             millicores(at_work.cores)
         ),
         false => format!(
-            "# a pod more where each serves {rate:.0} requests/s. CPU does not limit it ({cores} \
+            "---\n# a pod more where each serves {rate:.0} requests/s. CPU does not limit it ({cores} \
              cores then),\n# so it says little: scale by requests, here with KEDA and your metric\n\
-             apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: {name}}}\nspec:\n  \
+             apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: {name}{namespace}}}\nspec:\n  \
              scaleTargetRef: {{name: {name}}}\n  minReplicaCount: 2\n  maxReplicaCount: 10\n  \
              triggers:\n  - type: prometheus\n    metadata:\n      \
              serverAddress: http://prometheus:9090\n      \

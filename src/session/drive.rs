@@ -371,7 +371,13 @@ impl Work<'_> {
         let ended = |result| EventKind::SessionEnded { state, result: Some(result), error };
         if let Err(error) = end {
             self.log.emit_at_any_rate(elapsed, ended(Box::new(result)))?;
-            return Err(error);
+            // What could not be ended or put back is not to be left unsaid.
+            return Err(match stopped {
+                Ok(()) => error,
+                Err(also) => {
+                    PlaceError::Cluster(format!("{error}; {}", TuneError::from(also))).into()
+                }
+            });
         }
         if let Some(conclusion) = questions.conclusion(elapsed_s) {
             self.log.emit(elapsed, conclusion)?;

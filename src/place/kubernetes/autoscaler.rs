@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::api::{Api, ApiError};
-use super::deployment::{self, Before};
+use super::deployment;
 use super::paths;
 
 fn collection(namespace: &str) -> String {
@@ -37,16 +37,20 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Keeps it from making more pods than one, after it was written down what it said before.
+/// Keeps it from making more pods than one, after it was written down what it said before. One that
+/// is held already stays so: an answer may have been lost.
 ///
 /// # Errors
 /// It may not be changed, somebody else has changed it, or the API server does not answer.
 pub fn hold(api: &dyn Api, autoscaler: &Value, run: &str) -> Result<(), ApiError> {
-    let mut spec = autoscaler["spec"].clone();
-    spec["minReplicas"] = 1.into();
-    spec["maxReplicas"] = 1.into();
-    let operations = deployment::first_change(autoscaler, run, &spec);
-    api.patch(&path(autoscaler), &operations).map(drop)
+    let path = path(autoscaler);
+    let Some(now) = api.get(&path)? else { return Ok(()) };
+    if deployment::before(&now).is_some() {
+        return Ok(());
+    }
+    let mut spec = now["spec"].clone();
+    LIMITS.iter().for_each(|key| spec[*key] = 1.into());
+    api.patch(&path, &deployment::first_change(&now, run, &spec)).map(drop)
 }
 
 /// Lets it scale as before. Returns whether it was held.
@@ -54,22 +58,23 @@ pub fn hold(api: &dyn Api, autoscaler: &Value, run: &str) -> Result<(), ApiError
 /// # Errors
 /// It may not be changed, somebody else has changed it, or the API server does not answer.
 pub fn let_go(api: &dyn Api, autoscaler: &Value) -> Result<bool, ApiError> {
-    let Some(before) = deployment::before(autoscaler) else { return Ok(false) };
-    let operations = match is_held(autoscaler, &before) {
-        true => deployment::put_back(autoscaler, &before),
-        // Somebody has set it anew.
-        false => deployment::forget(),
-    };
-    api.patch(&path(autoscaler), &operations).map(|_| true)
+    let path = path(autoscaler);
+    let Some(now) = api.get(&path)? else { return Ok(false) };
+    let Some(before) = deployment::before(&now) else { return Ok(false) };
+    let spec = released(&now["spec"], &before.spec);
+    api.patch(&path, &deployment::put_back(&now, &spec)).map(|_| true)
 }
 
-/// It says what we had it say.
-fn is_held(autoscaler: &Value, before: &Before) -> bool {
-    let mut ours = before.spec.clone();
-    ours["minReplicas"] = 1.into();
-    ours["maxReplicas"] = 1.into();
-    autoscaler["spec"] == ours
+/// With its own limits again, unless somebody has set others meanwhile.
+fn released(today: &Value, before: &Value) -> Value {
+    let mut spec = today.clone();
+    if LIMITS.iter().all(|key| today[*key] == 1) {
+        LIMITS.iter().for_each(|key| spec[*key] = before[*key].clone());
+    }
+    spec
 }
+
+const LIMITS: [&str; 2] = ["minReplicas", "maxReplicas"];
 
 fn path(autoscaler: &Value) -> String {
     let metadata = &autoscaler["metadata"];
@@ -83,16 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_was_held_is_told_from_one_that_was_set_anew() {
+    fn one_that_was_held_gets_its_limits_again_and_keeps_what_others_have_set() {
         let before = json!({ "minReplicas": 2, "maxReplicas": 9, "metrics": [] });
-        let kept = json!({ "run": "r", "spec": before }).to_string();
-        let annotations = json!({ (deployment::BEFORE): kept });
-        let now = |spec: Value| json!({ "metadata": { "annotations": annotations }, "spec": spec });
-        let held = now(json!({ "minReplicas": 1, "maxReplicas": 1, "metrics": [] }));
-        let before = deployment::before(&held).unwrap();
-        assert!(is_held(&held, &before));
-        let anew = now(json!({ "minReplicas": 3, "maxReplicas": 4, "metrics": [] }));
-        assert!(!is_held(&anew, &before));
+        let held = json!({ "minReplicas": 1, "maxReplicas": 1, "metrics": [7] });
+        let expected = json!({ "minReplicas": 2, "maxReplicas": 9, "metrics": [7] });
+        assert_eq!(released(&held, &before), expected);
+        let anew = json!({ "minReplicas": 3, "maxReplicas": 4, "metrics": [] });
+        assert_eq!(released(&anew, &before), anew);
     }
 
     #[test]

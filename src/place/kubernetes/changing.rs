@@ -44,7 +44,7 @@ impl fmt::Display for ChangeError {
             Self::LeftChanged { name, what } => write!(
                 f,
                 "a session that was cut off has left the {what} {name} changed; put it back with: \
-                 sweetspot restore --deployment NAME"
+                 sweetspot restore --deployment {name}"
             ),
             Self::ByOthers { name } => write!(
                 f,
@@ -107,6 +107,8 @@ impl<'a> Changing<'a> {
     /// Somebody else has changed it, it may not be changed, or the API server does not answer.
     pub fn set(&mut self, spec: &Value) -> Result<i64, ChangeError> {
         if !self.is_changed {
+            // How many pods it has may have changed since it was read.
+            self.object = read(self.api, &self.namespace, &self.name)?;
             // From here on there is something to put back.
             self.is_changed = true;
             for one in &self.autoscalers {
@@ -124,6 +126,10 @@ impl<'a> Changing<'a> {
             Err(error) if error.is_conflict() => {
                 let now = read(self.api, &self.namespace, &self.name)?;
                 let start = |of: &Value| of["template"]["metadata"]["annotations"].clone();
+                if now["spec"]["template"] == self.object["spec"]["template"] {
+                    // What it was to be is what the API server will not have.
+                    return Err(error.into());
+                }
                 if start(&now["spec"]) != start(spec) {
                     return Err(ChangeError::ByOthers { name: self.name.clone() });
                 }
@@ -149,16 +155,20 @@ impl<'a> Changing<'a> {
 
     /// Puts back whatever was changed; does nothing where nothing was.
     ///
+    /// `waits`: until nobody can roll back to one of our settings, for at most a minute.
+    ///
     /// # Errors
     /// The API server does not answer, or may not be asked any more.
-    pub fn put_back(&mut self) -> Result<(), ChangeError> {
+    pub fn put_back(&mut self, waits: bool) -> Result<(), ChangeError> {
         if !self.is_changed {
             return Ok(());
         }
-        restore(self.api, &self.namespace, &self.name)?;
+        // Whether or not it can be: it is not tried again when this is dropped.
         self.is_changed = false;
-        self.object = read(self.api, &self.namespace, &self.name)?;
-        self.autoscalers = autoscaler::of(self.api, &self.namespace, &self.name)?;
+        restore(self.api, &self.namespace, &self.name, waits)?;
+        // Done; to know what it is now matters only where it is changed once more.
+        let now = read(self.api, &self.namespace, &self.name);
+        self.object = now.unwrap_or_else(|_| self.object.clone());
         Ok(())
     }
 }
@@ -166,7 +176,7 @@ impl<'a> Changing<'a> {
 impl Drop for Changing<'_> {
     fn drop(&mut self) {
         // Who is told has tried before; what cannot be put back now is by `sweetspot restore`.
-        drop(self.put_back());
+        drop(self.put_back(false));
     }
 }
 
@@ -181,36 +191,60 @@ pub struct Restored {
 }
 
 /// Puts a Deployment and its autoscalers back to what they were before a session, by what is
-/// written on them.
+/// written on them. `waits`: until nobody can roll back to one of our settings.
 ///
 /// # Errors
 /// There is none, it may not be changed, or the API server does not answer.
-pub fn restore(api: &dyn Api, namespace: &str, name: &str) -> Result<Restored, ChangeError> {
+pub fn restore(
+    api: &dyn Api,
+    namespace: &str,
+    name: &str,
+    waits: bool,
+) -> Result<Restored, ChangeError> {
     let mut restored = Restored::default();
+    // First, or the number of pods that comes back is taken away again. Where it fails, the
+    // Deployment comes back all the same.
+    let released = release(api, namespace, name);
     let object = read(api, namespace, name)?;
-    if let Some(before) = deployment::before(&object) {
-        let is_ours = deployment::is_of(&object, &before.run);
-        patiently(|| put_back(api, namespace, name))?;
-        (restored.deployment, restored.is_others) = (is_ours, !is_ours);
-    }
-    for one in patiently(|| autoscaler::of(api, namespace, name))? {
-        restored.autoscalers += u64::from(patiently(|| autoscaler::let_go(api, &one))?);
+    let mut tries = 0;
+    loop {
+        match patiently(|| put_back(api, namespace, name)) {
+            Ok(Some(is_as_before)) => {
+                (restored.deployment, restored.is_others) = (is_as_before, !is_as_before);
+                break;
+            }
+            Ok(None) => break,
+            // Somebody changed it between our look and our change.
+            Err(error) if error.is_conflict() && tries < TRIES => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
     }
     // All is as it was; what is left of ours does no harm where it cannot be removed.
-    drop(replica_sets::remove_ours(api, namespace, &object));
+    drop(replica_sets::remove_ours(api, namespace, &object, waits));
+    restored.autoscalers = released?;
     Ok(restored)
 }
 
-/// By what it is now: its status and its number of pods may have changed since it was read.
-fn put_back(api: &dyn Api, namespace: &str, name: &str) -> Result<(), ApiError> {
+/// Lets its autoscalers go. Returns how many were held.
+fn release(api: &dyn Api, namespace: &str, name: &str) -> Result<u64, ApiError> {
+    let mut released = 0;
+    for one in patiently(|| autoscaler::of(api, namespace, name))? {
+        released += u64::from(patiently(|| autoscaler::let_go(api, &one))?);
+    }
+    Ok(released)
+}
+
+/// Between which somebody else changes it.
+const TRIES: u32 = 3;
+
+/// By what it is now. Whether it is all as it was then; `None`: nothing was changed.
+fn put_back(api: &dyn Api, namespace: &str, name: &str) -> Result<Option<bool>, ApiError> {
     let path = path_of(namespace, name);
     let object = api.get(&path)?.unwrap_or_default();
-    let Some(before) = deployment::before(&object) else { return Ok(()) };
-    let operations = match deployment::is_of(&object, &before.run) {
-        true => deployment::put_back(&object, &before),
-        false => deployment::forget(),
-    };
-    api.patch(&path, &operations).map(drop)
+    let Some(before) = deployment::before(&object) else { return Ok(None) };
+    let spec = deployment::restored(&object["spec"], &before.spec);
+    api.patch(&path, &deployment::put_back(&object, &spec))?;
+    Ok(Some(spec == before.spec))
 }
 
 fn read(api: &dyn Api, namespace: &str, name: &str) -> Result<Value, ChangeError> {
@@ -358,7 +392,7 @@ mod tests {
         let ours = ours(1)["template"].clone();
         let sets = [set("theirs", json!({ "metadata": {} })), set("ours", ours)];
         fake.objects.borrow_mut().extend(sets.clone());
-        restore(&fake, "web", "shop").unwrap();
+        restore(&fake, "web", "shop", true).unwrap();
         let objects = fake.objects.borrow();
         assert!(objects.contains_key(&sets[0].0) && !objects.contains_key(&sets[1].0));
     }
@@ -371,11 +405,11 @@ mod tests {
         std::mem::forget(changing);
         let refused = Changing::read(&fake, "web", "shop", "r2").err().unwrap();
         assert!(refused.to_string().contains("sweetspot restore"), "{refused}");
-        let restored = restore(&fake, "web", "shop").unwrap();
+        let restored = restore(&fake, "web", "shop", true).unwrap();
         assert_eq!(restored, Restored { deployment: true, is_others: false, autoscalers: 1 });
         assert_eq!(fake.objects.borrow()[SHOP]["spec"]["replicas"], 3);
-        assert_eq!(restore(&fake, "web", "shop").unwrap(), Restored::default());
-        let none = restore(&fake, "web", "none").unwrap_err();
+        assert_eq!(restore(&fake, "web", "shop", true).unwrap(), Restored::default());
+        let none = restore(&fake, "web", "none", true).unwrap_err();
         assert_eq!(none, ChangeError::None { name: "none".into() });
     }
 
@@ -384,13 +418,19 @@ mod tests {
         let fake = fake();
         let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
         changing.set(&ours(1)).unwrap();
-        let theirs = json!({ "replicas": 5, "template": { "metadata": {}, "spec": {} } });
+        // With our notes on its pods, as most that deploy leave them there.
+        let mut theirs = ours(1);
+        theirs["replicas"] = 5.into();
+        theirs["template"]["spec"]["nodeName"] = "x".into();
         fake.objects.borrow_mut().get_mut(SHOP).unwrap()["spec"] = theirs.clone();
         let refused = changing.set(&ours(2)).unwrap_err();
         assert_eq!(refused, ChangeError::ByOthers { name: "shop".into() });
-        changing.put_back().unwrap();
+        changing.put_back(true).unwrap();
         let objects = fake.objects.borrow();
-        assert_eq!(objects[SHOP]["spec"], theirs);
+        let spec = &objects[SHOP]["spec"];
+        let annotations = spec["template"]["metadata"].get("annotations");
+        assert_eq!((&spec["template"]["spec"]["nodeName"], annotations), (&"x".into(), None));
+        assert_eq!(spec["replicas"], 5);
         assert_eq!(deployment::before(&objects[SHOP]), None);
         assert_eq!(objects[SCALER]["spec"]["maxReplicas"], 9);
     }

@@ -18,6 +18,9 @@ use super::api::{Api, ApiError, Lines};
 /// For one call.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A connection over which nothing came for this long may be dead.
+const QUIET: Duration = Duration::from_secs(30);
+
 /// Lines of a log that may wait for whoever reads them.
 const WAITING: usize = 256;
 
@@ -124,7 +127,14 @@ impl Api for Client {
         let (sender, lines) = sync_channel(WAITING);
         self.runtime.spawn(async move {
             let mut output = Output::default();
-            while let Some(message) = messages.next().await {
+            while let Some(message) = in_time(messages.next()).await.transpose() {
+                let message = match message {
+                    Ok(message) => message,
+                    Err(silence) => {
+                        drop(tokio::task::block_in_place(|| sender.send(Err(silence))));
+                        return;
+                    }
+                };
                 let ready = match message {
                     Ok(message) if message.is_binary() => output.take(&message.into_data()),
                     Ok(message) if message.is_close() => return,
@@ -146,20 +156,29 @@ impl Api for Client {
         let request = Request::get(path).body(Vec::new());
         let request = request.map_err(|error| refused(400, error.to_string()))?;
         let asked = self.client.request_stream(request);
-        let reader = self.runtime.block_on(asked).map_err(of)?;
+        let answered = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+        let reader = answered.map_err(|_| no_answer())?.map_err(of)?;
         let (sender, lines): (_, Receiver<Result<String, ApiError>>) = sync_channel(WAITING);
         self.runtime.spawn(async move {
             let mut read = reader.lines();
-            while let Some(line) = read.next().await {
-                let line = line.map_err(|error| unreachable(&error));
+            while let Some(line) = in_time(read.next()).await.transpose() {
+                let line = line.and_then(|line| line.map_err(|error| unreachable(&error)));
+                let is_over = line.is_err();
                 // A full channel holds up this thread alone, and by it the log.
-                if tokio::task::block_in_place(|| sender.send(line)).is_err() {
+                if tokio::task::block_in_place(|| sender.send(line)).is_err() || is_over {
                     return;
                 }
             }
         });
         Ok(Box::new(lines.into_iter()))
     }
+}
+
+/// What a stream says next, unless it has been silent for so long that its connection may be dead:
+/// who wants to go on asks again.
+async fn in_time<T>(next: impl Future<Output = Option<T>>) -> Result<Option<T>, ApiError> {
+    let why = format!("nothing came for {} s", QUIET.as_secs());
+    tokio::time::timeout(QUIET, next).await.map_err(|_| ApiError::Unreachable { why })
 }
 
 /// What a command in a container prints, as messages bring it: the first byte of each says which

@@ -12,6 +12,17 @@ use super::quantity;
 pub const BEFORE: &str = "sweetspot/before";
 pub const RUN: &str = "sweetspot/run";
 const START: &str = "sweetspot/start";
+/// Which container was given which variables, so that just these are taken back.
+const CONTAINER: &str = "sweetspot/container";
+const VARIABLES: &str = "sweetspot/variables";
+
+/// What of a Deployment's `spec` is changed besides its pods' template.
+const OF_SPEC: [&str; 4] = ["replicas", "strategy", "revisionHistoryLimit", "minReadySeconds"];
+const PROBES_OF_CONTAINER: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];
+const GRACE: &str = "terminationGracePeriodSeconds";
+
+/// Seconds for a pod of ours to end: it has nothing to do any more.
+const MOST_GRACE_S: u64 = 10;
 
 /// Who puts a Deployment back to what a repository says, by what such programs write on it.
 const KEPT_BY: [(&str, &str); 4] = [
@@ -100,6 +111,32 @@ pub fn labels(deployment: &Value) -> BTreeMap<String, String> {
     all.into_iter().flatten().map(|(key, value)| (key.clone(), text(value))).collect()
 }
 
+/// The labels that its pods have.
+pub fn labels_of_pods(deployment: &Value) -> BTreeMap<String, String> {
+    let all = deployment["spec"]["template"]["metadata"]["labels"].as_object();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    all.into_iter().flatten().map(|(key, value)| (key.clone(), text(value))).collect()
+}
+
+/// Whether it can be tuned.
+///
+/// # Errors
+/// It is paused, or finds its pods in a way that we don't; in words.
+pub fn check(deployment: &Value) -> Result<(), String> {
+    let spec = &deployment["spec"];
+    let expressions = spec["selector"]["matchExpressions"].as_array();
+    if expressions.is_some_and(|all| !all.is_empty()) || labels(deployment).is_empty() {
+        return Err("it finds its pods by expressions, which this cannot follow".into());
+    }
+    match spec["paused"] == true {
+        true => {
+            Err("it is paused, so that nothing rolls out; resume it (kubectl rollout resume)"
+                .into())
+        }
+        false => Ok(()),
+    }
+}
+
 /// As a selector is written in a query.
 pub fn selector(labels: &BTreeMap<String, String>) -> String {
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
@@ -128,12 +165,18 @@ pub fn spec(before: &Value, wanted: &Wanted<'_>) -> Value {
     // Ours must not push out of its history what people may want to roll back to.
     let kept = before["revisionHistoryLimit"].as_u64().unwrap_or(USUAL_HISTORY);
     spec["revisionHistoryLimit"] = (kept + ROOM_IN_HISTORY).into();
+    spec["minReadySeconds"] = 0.into();
     let template = &mut spec["template"];
+    let grace = template["spec"][GRACE].as_u64().unwrap_or(MOST_GRACE_S);
+    template["spec"][GRACE] = grace.min(MOST_GRACE_S).into();
     if !template["metadata"]["annotations"].is_object() {
         template["metadata"]["annotations"] = json!({});
     }
     template["metadata"]["annotations"][RUN] = wanted.run.into();
     template["metadata"]["annotations"][START] = wanted.start.to_string().into();
+    template["metadata"]["annotations"][CONTAINER] = wanted.container.name.clone().into();
+    let names: Vec<&str> = wanted.variables.keys().map(String::as_str).collect();
+    template["metadata"]["annotations"][VARIABLES] = names.join(",").into();
     let container = &mut template["spec"]["containers"][wanted.container.index];
     set_variables(container, wanted.variables);
     container["startupProbe"] = startup_probe(container, wanted);
@@ -215,7 +258,7 @@ pub fn first_change(object: &Value, run: &str, spec: &Value) -> Value {
     let kept = json!({ "run": run, "spec": object["spec"] }).to_string();
     let annotations = object["metadata"]["annotations"].is_object();
     let none = json!({ "op": "add", "path": "/metadata/annotations", "value": {} });
-    let mut operations = vec![json!({ "op": "test", "path": "/spec", "value": object["spec"] })];
+    let mut operations = vec![unchanged(object)];
     operations.extend((!annotations).then_some(none));
     operations.extend([
         json!({ "op": "add", "path": path_of(BEFORE), "value": kept }),
@@ -226,29 +269,77 @@ pub fn first_change(object: &Value, run: &str, spec: &Value) -> Value {
 
 /// Operations that change it from what we made of it.
 pub fn further_change(object: &Value, spec: &Value) -> Value {
-    json!([
-        { "op": "test", "path": "/spec", "value": object["spec"] },
-        { "op": "replace", "path": "/spec", "value": spec },
-    ])
+    json!([unchanged(object), { "op": "replace", "path": "/spec", "value": spec }])
 }
 
-/// Operations that make it what it was, if it is still what was read last.
-pub fn put_back(object: &Value, before: &Before) -> Value {
+/// Operations that give it this `spec` and take our note from it.
+pub fn put_back(object: &Value, spec: &Value) -> Value {
     json!([
-        { "op": "test", "path": "/spec", "value": object["spec"] },
-        { "op": "replace", "path": "/spec", "value": before.spec },
+        unchanged(object),
+        { "op": "replace", "path": "/spec", "value": spec },
         { "op": "remove", "path": path_of(BEFORE) },
     ])
 }
 
-/// Operations that leave it as it is, since somebody else has changed it meanwhile.
-pub fn forget() -> Value {
-    json!([{ "op": "remove", "path": path_of(BEFORE) }])
+/// Nobody has changed it since it was read. How many pods a Deployment has is others' to change.
+fn unchanged(object: &Value) -> Value {
+    let path = if object["spec"]["template"].is_object() { "/spec/template" } else { "/spec" };
+    json!({ "op": "test", "path": path, "value": object.pointer(path) })
 }
 
-/// Its pods are as this run made them, and not as somebody else did after it.
-pub fn is_of(object: &Value, run: &str) -> bool {
-    object["spec"]["template"]["metadata"]["annotations"][RUN] == *run
+/// What a Deployment's `spec` is to be again: what it is, with everything that we have changed as
+/// it was before. Equal to what it was, unless somebody else has deployed since: that stays.
+pub fn restored(today: &Value, before: &Value) -> Value {
+    let mut spec = today.clone();
+    let is_held = today["replicas"] == 1;
+    let ours = OF_SPEC.iter().filter(|key| **key != "replicas" || is_held);
+    ours.for_each(|key| copy(&mut spec, before, key));
+    copy(&mut spec["template"]["spec"], &before["template"]["spec"], GRACE);
+    let annotations = spec["template"]["metadata"]["annotations"].clone();
+    let text = |key: &str| annotations[key].as_str().unwrap_or_default().to_string();
+    let (container, variables) = (text(CONTAINER), text(VARIABLES));
+    if let Some(all) = spec["template"]["metadata"]["annotations"].as_object_mut() {
+        [RUN, START, CONTAINER, VARIABLES].iter().for_each(|key| drop(all.remove(*key)));
+    }
+    let had_none = !before["template"]["metadata"]["annotations"].is_object();
+    let has_none = spec["template"]["metadata"]["annotations"] == json!({});
+    if let Some(metadata) = spec["template"]["metadata"].as_object_mut()
+        && had_none
+        && has_none
+    {
+        metadata.remove("annotations");
+    }
+    let of = |spec: &Value| {
+        let all = spec["template"]["spec"]["containers"].as_array().cloned().unwrap_or_default();
+        all.into_iter().enumerate().find(|(_, one)| one["name"] == *container)
+    };
+    let (Some((index, _)), Some((_, was))) = (of(&spec), of(before)) else { return spec };
+    let now = &mut spec["template"]["spec"]["containers"][index];
+    PROBES_OF_CONTAINER.iter().for_each(|key| copy(now, &was, key));
+    variables.split(',').for_each(|name| copy_variable(now, &was, name));
+    if was["env"].is_null() && now["env"] == json!([]) {
+        copy(now, &was, "env");
+    }
+    spec
+}
+
+/// As it is there, or not at all.
+fn copy(to: &mut Value, from: &Value, key: &str) {
+    let Some(object) = to.as_object_mut() else { return };
+    match from.get(key) {
+        Some(value) => drop(object.insert(key.to_string(), value.clone())),
+        None => drop(object.remove(key)),
+    }
+}
+
+fn copy_variable(to: &mut Value, from: &Value, name: &str) {
+    let Some(env) = to["env"].as_array_mut() else { return };
+    let was = from["env"].as_array().into_iter().flatten().find(|of| of["name"] == *name);
+    match (env.iter().position(|of| of["name"] == *name), was) {
+        (Some(index), Some(was)) => env[index] = was.clone(),
+        (Some(index), None) => drop(env.remove(index)),
+        (None, _) => {}
+    }
 }
 
 /// A pod that was made for this start of a run.
@@ -350,22 +441,51 @@ mod tests {
         assert_eq!(before(&deployment), None);
         let ours = json!({ "template": { "metadata": { "annotations": { RUN: "r1" } } } });
         let operations = first_change(&deployment, "r1", &ours);
-        assert_eq!(
-            operations[0],
-            json!({ "op": "test", "path": "/spec",
-            "value": deployment["spec"] })
-        );
+        let template = &deployment["spec"]["template"];
+        let unchanged = json!({ "op": "test", "path": "/spec/template", "value": template });
+        assert_eq!(operations[0], unchanged, "how many pods there are may change meanwhile");
         assert_eq!(operations[1]["path"], "/metadata/annotations/sweetspot~1before");
         let mut changed = deployment.clone();
         changed["metadata"]["annotations"][BEFORE] = operations[1]["value"].clone();
         changed["spec"] = ours;
         let kept = before(&changed).unwrap();
         assert_eq!((&kept.run, &kept.spec), (&"r1".to_string(), &deployment["spec"]));
-        assert!(is_of(&changed, "r1") && !is_of(&changed, "r2") && !is_of(&deployment, "r1"));
-        assert_eq!(put_back(&changed, &kept)[1]["value"], deployment["spec"]);
         let mut bare = deployment;
         bare["metadata"].as_object_mut().unwrap().remove("annotations");
         assert_eq!(first_change(&bare, "r1", &json!({}))[1]["path"], "/metadata/annotations");
+    }
+
+    #[test]
+    fn everything_that_was_changed_is_as_it_was_and_what_others_changed_stays() {
+        let before = shop()["spec"].clone();
+        let found = container(&shop(), None).unwrap();
+        let variables = BTreeMap::from([
+            ("RAILS_MAX_THREADS".to_string(), "8".to_string()),
+            ("WEB_CONCURRENCY".to_string(), "4".to_string()),
+        ]);
+        let wanted = Wanted {
+            container: &found,
+            variables: &variables,
+            path: "/",
+            port: &json!(80),
+            run: "r",
+            start: 1,
+        };
+        let ours = spec(&before, &wanted);
+        assert_ne!(ours, before);
+        assert_eq!(restored(&ours, &before), before);
+        let mut theirs = ours;
+        let one = &mut theirs["template"]["spec"]["containers"][0];
+        one["image"] = "shop:2".into();
+        one["env"].as_array_mut().unwrap().push(json!({ "name": "NEW", "value": "1" }));
+        let merged = restored(&theirs, &before);
+        let mut expected = before.clone();
+        let one = &mut expected["template"]["spec"]["containers"][0];
+        one["image"] = "shop:2".into();
+        one["env"].as_array_mut().unwrap().push(json!({ "name": "NEW", "value": "1" }));
+        assert_eq!(merged, expected);
+        theirs["replicas"] = 5.into();
+        assert_eq!(restored(&theirs, &before)["replicas"], 5);
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl<'a> Lease<'a> {
         match api.create(&collection, &object) {
             Ok(_) => Ok(Self { api, path, holder: holder.to_string() }),
             // Somebody was a moment faster.
-            Err(error) if error.is_conflict() => Err(LeaseError::Held {
+            Err(ApiError::Refused { status: 409, .. }) => Err(LeaseError::Held {
                 holder: "somebody who began at the same moment".into(),
                 until: time(SystemTime::now() + HELD_FOR),
             }),

@@ -43,8 +43,9 @@ impl OwnApp {
             (paths::of_group("apps/v1", namespace, "deployments"), self.deployment(name)),
             (paths::core(namespace, "services"), self.service(name)),
         ] {
-            api.create(&collection, &object)?;
+            // Before it is there: an answer may be lost.
             made.paths.push(format!("{collection}/{name}"));
+            api.create(&collection, &object)?;
         }
         Ok(made)
     }

@@ -18,11 +18,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Removes those that sessions of ours have made, once they have no pods any more.
+/// Removes those that sessions of ours have made, once they have no pods any more. `waits`: for the
+/// last of them.
 ///
 /// # Errors
 /// They may not be listed or removed, or the API server does not answer.
-pub fn remove_ours(api: &dyn Api, namespace: &str, object: &Value) -> Result<(), ApiError> {
+pub fn remove_ours(
+    api: &dyn Api,
+    namespace: &str,
+    object: &Value,
+    waits: bool,
+) -> Result<(), ApiError> {
     let collection = paths::of_group("apps/v1", namespace, "replicasets");
     let labels = deployment::selector(&deployment::labels(object));
     let path = paths::selected(&collection, &labels);
@@ -37,7 +43,7 @@ pub fn remove_ours(api: &dyn Api, namespace: &str, object: &Value) -> Result<(),
             let name = one["metadata"]["name"].as_str().unwrap_or_default();
             patiently(|| api.delete(&format!("{collection}/{name}")))?;
         }
-        if busy.is_empty() || began.elapsed() > PATIENCE {
+        if busy.is_empty() || !waits || began.elapsed() > PATIENCE {
             return Ok(());
         }
         thread::sleep(LOOK);

@@ -2,7 +2,7 @@
 //!
 //! In: objects as JSON. Out: an address in the cluster, and what it leads to. Only computes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use serde_json::Value;
@@ -60,7 +60,10 @@ pub fn door(
     };
     let no_address = || format!("the Service {} has no address of its own", name(service));
     let ports = service["spec"]["ports"].as_array().map_or(&[][..], Vec::as_slice);
-    let http = |one: &&Value| one["name"].as_str().is_some_and(|name| name.contains("http"));
+    let http = |one: &&Value| {
+        let name = one["name"].as_str().unwrap_or_default();
+        name.contains("http") && !name.contains("https")
+    };
     let port = match ports {
         [only] => only,
         _ => ports.iter().find(http).ok_or_else(|| {
@@ -90,13 +93,13 @@ fn address(service: &Value) -> Option<IpAddr> {
     service["spec"]["clusterIP"].as_str()?.parse().ok()
 }
 
-/// The addresses of pods that it leads to now, by its EndpointSlices.
-pub fn leads_to(slices: &Value) -> Vec<String> {
+/// The pods that it leads to now, by its EndpointSlices: one may have several addresses.
+pub fn leads_to(slices: &Value) -> BTreeSet<String> {
     let all = slices["items"].as_array().cloned().unwrap_or_default();
     let endpoints = all.iter().flat_map(|slice| slice["endpoints"].as_array().cloned());
     let ready = endpoints.flatten().filter(|one| one["conditions"]["ready"] != false);
-    let addresses = ready.flat_map(|one| one["addresses"].as_array().cloned().unwrap_or_default());
-    addresses.filter_map(|address| address.as_str().map(str::to_string)).collect()
+    let name = |one: &Value| one["targetRef"]["name"].as_str().map(str::to_string);
+    ready.filter_map(|one| name(&one)).collect()
 }
 
 #[cfg(test)]
@@ -149,11 +152,18 @@ mod tests {
 
     #[test]
     fn only_pods_that_are_ready_are_led_to() {
-        let slices = json!({ "items": [{ "endpoints": [
-            { "addresses": ["10.1.0.7"], "conditions": { "ready": true } },
-            { "addresses": ["10.1.0.8"], "conditions": { "ready": false } },
-            { "addresses": ["10.1.0.9"] }]}, { "endpoints": null }] });
-        assert_eq!(leads_to(&slices), ["10.1.0.7", "10.1.0.9"]);
+        let of = |name: &str| json!({ "kind": "Pod", "name": name });
+        let slices = json!({ "items": [
+            { "endpoints": [
+                { "targetRef": of("a"), "conditions": { "ready": true } },
+                { "targetRef": of("b"), "conditions": { "ready": false } },
+                { "targetRef": of("c") },
+            ]},
+            { "endpoints": null },
+            { "endpoints": [{ "targetRef": of("a"), "addresses": ["fd00::1"] }] },
+        ]});
+        let names = ["a", "c"].map(str::to_string);
+        assert_eq!(leads_to(&slices), BTreeSet::from(names));
         assert!(leads_to(&json!({})).is_empty());
     }
 }

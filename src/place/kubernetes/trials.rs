@@ -4,7 +4,8 @@
 //! In: a Deployment's name, an app with variables that give it a setting; then configurations and
 //! offers. Out: what was seen. Must not judge it.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,8 +30,8 @@ use crate::place::{Observed, Offer, Place, PlaceError, Started};
 use crate::server::{self, App, Inspection, Obeys, Printed};
 use crate::terms::{
     BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Change, Configuration,
-    ConnectionMode, LiveSecond, Machine, ProcessEnd, Secrets, ServerEnd, StartAdvice, StopSignal,
-    TrialFailure, Variant, Warning,
+    ConnectionMode, LiveSecond, Machine, ProcessEnd, Secrets, ServerEnd, StartAdvice, StopRequest,
+    StopSignal, TrialFailure, Variant, Warning,
 };
 
 /// For a pod to be made, to boot, and to answer.
@@ -45,8 +46,12 @@ const PROXY_SYNC: Duration = Duration::from_secs(1);
 /// For generators to come up, and what beside the session's time their pods may take.
 const GATHER: Duration = Duration::from_secs(180);
 
-/// Lines of a pod's log that are looked at.
+/// Lines at the end of a pod's log that are looked at, and bytes at its beginning.
 const LOG_LINES: u32 = 200;
+const HEAD_BYTES: u32 = 64 << 10;
+
+/// Between two signs of life for others who want to tune the same.
+const SIGN_EVERY: Duration = Duration::from_secs(60);
 
 /// What is tuned, and with what.
 pub struct PodsSettings {
@@ -94,6 +99,7 @@ pub struct Pods<'a> {
     loads: Option<Loads<'a>>,
     changing: Changing<'a>,
     lease: Lease<'a>,
+    signed: Cell<Instant>,
     /// Removed last.
     made: Option<Made<'a>>,
     running: Option<Running>,
@@ -104,6 +110,7 @@ pub struct Pods<'a> {
 /// A pod that was started.
 struct Running {
     pod: String,
+    configuration: Configuration,
     restarts: u64,
     watching: Option<Watching>,
 }
@@ -135,12 +142,14 @@ impl<'a> Pods<'a> {
         let of_it = |why: String| PlaceError::Cluster(format!("Deployment {name}: {why}"));
         let named = settings.container.as_deref();
         let (container, machine) = found::look(api, namespace, &changing.object, named)?;
+        deployment::check(&changing.object).map_err(of_it)?;
         let labels = deployment::labels(&changing.object);
+        let of_pods = deployment::labels_of_pods(&changing.object);
         let services =
             patiently(|| api.get(&paths::core(namespace, "services"))).map_err(cluster)?;
         let services = services.unwrap_or_default()["items"].as_array().cloned();
         let found =
-            service::door(&services.unwrap_or_default(), settings.service.as_deref(), &labels);
+            service::door(&services.unwrap_or_default(), settings.service.as_deref(), &of_pods);
         let door = found.map_err(of_it)?;
         let warnings = found::warnings(&changing, &container, &settings.app);
         Ok(Self {
@@ -155,6 +164,7 @@ impl<'a> Pods<'a> {
             loads: None,
             changing,
             lease,
+            signed: Cell::new(born),
             made,
             running: None,
             starts: 0,
@@ -164,6 +174,18 @@ impl<'a> Pods<'a> {
 
     fn core(&self, kind: &str) -> String {
         paths::core(&self.settings.namespace, kind)
+    }
+
+    /// Looks into the container, where nobody does, or not any more.
+    fn watch_again(&mut self) {
+        let (pods, cores) = (self.core("pods"), self.machine.cores.get());
+        let Some(running) = &mut self.running else { return };
+        if running.watching.as_ref().is_some_and(|watching| !watching.is_over()) {
+            return;
+        }
+        let (path, name) = (format!("{pods}/{}", running.pod), &self.container.name);
+        let watching = Watching::begin(self.api, (&path, name), running.configuration, cores);
+        running.watching = watching.ok();
     }
 
     /// The generators, made when they are needed first.
@@ -193,20 +215,28 @@ impl<'a> Pods<'a> {
 
     /// Waits until the only pod is the one of this start, it serves, and the Service leads to it.
     fn await_pod(&self, generation: i64) -> Result<Came, PlaceError> {
-        let began = Instant::now();
+        let mut began = Instant::now();
+        let mut is_made = false;
         loop {
             if self.stop.is_raised() {
                 return Err(PlaceError::Stopped);
             }
+            self.give_a_sign()?;
             let pods = self.pods()?;
+            let is_of_start =
+                |pod: &Value| deployment::is_of_start(pod, &self.settings.run, self.starts);
+            if !is_made && pods.iter().any(is_of_start) {
+                // What was there before may take its time to end.
+                (is_made, began) = (true, Instant::now());
+            }
             let failed = pods.iter().find_map(|pod| self.failure_of(pod));
             if let Some(end) = failed {
                 return Ok(Came::Failed(end));
             }
             let object = self.changing.look().map_err(cluster)?;
             if let (Rollout::Done, [pod]) = (deployment::rollout(&object, generation), &*pods)
-                && let Some(address) = pods::address(pod)
-                && self.leads_to()? == [address]
+                && pods::address(pod).is_some()
+                && self.leads_to()? == BTreeSet::from([pods::name(pod)])
             {
                 thread::sleep(PROXY_SYNC);
                 let restarts = pods::restarts(pod, &self.container.name);
@@ -219,6 +249,15 @@ impl<'a> Pods<'a> {
         }
     }
 
+    /// For whoever else wants to tune the same, now and then.
+    fn give_a_sign(&self) -> Result<(), PlaceError> {
+        if self.signed.get().elapsed() < SIGN_EVERY {
+            return Ok(());
+        }
+        self.signed.set(Instant::now());
+        patiently(|| self.lease.renew()).map_err(cluster)
+    }
+
     /// What it waited for.
     fn too_late(&self, pods: &[Value]) -> BootEnd {
         let why = pods.iter().find_map(|pod| match pods::state(pod) {
@@ -226,7 +265,9 @@ impl<'a> Pods<'a> {
             _ => None,
         });
         let patience_s = BOOT_PATIENCE.as_secs_f64();
-        let target = format!("GET {}", self.settings.ready_path);
+        // A query may hold a secret.
+        let path = self.settings.ready_path.split('?').next().unwrap_or_default();
+        let target = format!("GET {path}");
         why.map_or(BootEnd::NotAnswered { target, patience_s }, |error| BootEnd::NotRun { error })
     }
 
@@ -249,10 +290,18 @@ impl<'a> Pods<'a> {
     fn pods(&self) -> Result<Vec<Value>, PlaceError> {
         let path = paths::selected(&self.core("pods"), &deployment::selector(&self.labels));
         let list = patiently(|| self.api.get(&path)).map_err(cluster)?.unwrap_or_default();
-        Ok(list["items"].as_array().cloned().unwrap_or_default())
+        let mut all = list["items"].as_array().cloned().unwrap_or_default();
+        // One that was evicted stays in the list for long.
+        all.retain(|pod| {
+            let is_over = matches!(pods::state(pod), pods::State::Failed(_));
+            let is_over = is_over || pods::state(pod) == pods::State::Succeeded;
+            !is_over || deployment::is_of_start(pod, &self.settings.run, self.starts)
+        });
+        Ok(all)
     }
 
-    fn leads_to(&self) -> Result<Vec<String>, PlaceError> {
+    /// The pods that the Service leads to now, by their names.
+    fn leads_to(&self) -> Result<BTreeSet<String>, PlaceError> {
         let namespace = &self.settings.namespace;
         let slices = paths::of_group("discovery.k8s.io/v1", namespace, "endpointslices");
         let of_service = format!("kubernetes.io/service-name={}", self.door.service);
@@ -261,11 +310,15 @@ impl<'a> Pods<'a> {
         Ok(service::leads_to(&found.unwrap_or_default()))
     }
 
-    /// The container's last lines, with secrets masked. `previous`: of the one that ended.
+    /// The container's last lines. `previous`: of the one that ended.
     fn last_lines(&self, pod: &str, previous: bool) -> Vec<String> {
-        let name = &self.container.name;
         let which = if previous { "&previous=true" } else { "" };
-        let query = format!("log?container={name}&tailLines={LOG_LINES}{which}");
+        self.lines_of(pod, &format!("tailLines={LOG_LINES}{which}"))
+    }
+
+    /// Lines of the container's log, with secrets masked.
+    fn lines_of(&self, pod: &str, which: &str) -> Vec<String> {
+        let query = format!("log?container={}&{which}", self.container.name);
         let lines = self.api.follow(&format!("{}/{pod}/{query}", self.core("pods")));
         let lines: Vec<String> = lines.into_iter().flatten().map_while(Result::ok).collect();
         let variables = self.container.variables.iter().map(|(name, value)| (&**name, &**value));
@@ -301,7 +354,9 @@ impl<'a> Pods<'a> {
         let Printed { workers, threads } = server::printed(&lines);
         let Configuration { workers: wanted, threads: most } = configuration;
         let wanted = [("workers", workers, wanted.get()), ("threads", threads, most.get())];
-        let other = wanted.into_iter().find_map(|(place, printed, wanted)| {
+        let is_ours = |place: &str| server::pods::uses(&self.settings.app.env, place);
+        let ours = wanted.into_iter().filter(|(place, ..)| is_ours(place));
+        let other = ours.into_iter().find_map(|(place, printed, wanted)| {
             let (_, line) = printed.filter(|(count, _)| *count != wanted)?;
             Some((place.to_string(), line))
         });
@@ -352,7 +407,9 @@ impl Place for Pods<'_> {
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         let pods = self.pods()?;
         let pod = pods.iter().find(|pod| pods::address(pod).is_some()).map(pods::name);
-        let lines = pod.map(|pod| self.last_lines(&pod, false)).unwrap_or_default();
+        // What it said when it started: the end of its log is somebody's requests.
+        let head = format!("limitBytes={HEAD_BYTES}");
+        let lines = pod.map(|pod| self.lines_of(&pod, &head)).unwrap_or_default();
         let printed = server::printed(&lines);
         let one = Configuration::new(1, 1).expect("one of each can run");
         let named = |place: &str| -> Option<(String, Option<u16>)> {
@@ -391,7 +448,7 @@ impl Place for Pods<'_> {
         self.running = None;
         self.starts += 1;
         self.ensure_loads()?;
-        self.lease.renew().map_err(cluster)?;
+        self.give_a_sign()?;
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
         let wanted = Wanted {
             container: &self.container,
@@ -412,10 +469,8 @@ impl Place for Pods<'_> {
         if let Err(failure) = self.unless_ignored(configuration, &pod) {
             return Ok(Started::Failed(*failure));
         }
-        let path = format!("{}/{pod}", self.core("pods"));
-        let (name, cores) = (self.container.name.clone(), self.machine.cores.get());
-        let watching = Watching::begin(self.api, (&path, &name), configuration, cores);
-        self.running = Some(Running { pod, restarts, watching: watching.ok() });
+        self.running = Some(Running { pod, configuration, restarts, watching: None });
+        self.watch_again();
         Ok(Started::Ready { boot })
     }
 
@@ -424,13 +479,20 @@ impl Place for Pods<'_> {
         offer: &Offer,
         watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     ) -> Result<Observed, PlaceError> {
-        self.lease.renew().map_err(cluster)?;
+        self.give_a_sign()?;
+        self.watch_again();
         let running = self.running.as_ref().expect("a load is offered to a pod that was started");
         let loads = self.loads.as_mut().expect("generators are there before the first start");
         let loops = (self.settings.generator.cpus.ceil() as u16).max(1);
         let mut origin = None;
+        let (lease, signed) = (&self.lease, &self.signed);
         let mut watch_too = |second: &LiveSecond| {
             origin = origin.or_else(|| Instant::now().checked_sub(second.at));
+            if signed.get().elapsed() > SIGN_EVERY {
+                signed.set(Instant::now());
+                // One that was missed is given at the next start or load at the latest.
+                drop(lease.renew());
+            }
             watch(second)
         };
         let sent = loads.send(offer, (self.settings.connection, loops), &self.stop, &mut watch_too);
@@ -452,7 +514,8 @@ impl Place for Pods<'_> {
             self.changing.leave();
             return Ok(());
         }
-        self.changing.put_back().map_err(|error| {
+        let waits = self.stop.requested() != StopRequest::Now;
+        self.changing.put_back(waits).map_err(|error| {
             let name = &self.settings.deployment;
             PlaceError::Cluster(format!(
                 "Deployment {name} could not be put back: {error}; do it with: sweetspot restore \

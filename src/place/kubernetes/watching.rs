@@ -2,6 +2,7 @@
 //!
 //! In: a pod. Out: a [`MonitorRecord`] of each load.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ type Seen = Arc<Mutex<Vec<(Instant, Look)>>>;
 /// A container that is looked at.
 pub struct Watching {
     seen: Seen,
+    /// The shell in the container has ended, or cannot be reached any more.
+    is_over: Arc<AtomicBool>,
     configuration: Configuration,
     /// What it may use.
     cores: f64,
@@ -44,6 +47,8 @@ impl Watching {
         let lines = api.run(&path)?;
         let seen = Seen::default();
         let seeing = Arc::downgrade(&seen);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
         thread::spawn(move || {
             let mut looks = Looks::default();
             // It ends with the container, or when nobody is interested any more.
@@ -52,8 +57,14 @@ impl Watching {
                 let Some(seen) = seeing.upgrade() else { return };
                 seen.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), look));
             }
+            over.store(true, Ordering::Relaxed);
         });
-        Ok(Self { seen, configuration, cores })
+        Ok(Self { seen, is_over, configuration, cores })
+    }
+
+    /// Nothing more is seen.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 
     /// What was seen of a load that began at `origin` and is over now. Looks before it are
@@ -69,9 +80,10 @@ impl Watching {
             let second = usage::second(before, after, self.configuration, self.cores, at_s);
             record.seconds.push(second);
         }
-        match seen.last() {
-            Some((_, last)) => record.memory = usage::memory(last, self.configuration),
-            None => record.blind_spots.push(BlindSpot::NothingWatched.into()),
+        match (record.seconds.is_empty(), seen.last()) {
+            (false, Some((_, last))) => record.memory = usage::memory(last, self.configuration),
+            // What was seen is of an earlier load.
+            _ => record.blind_spots.push(BlindSpot::NothingWatched.into()),
         }
         record
     }

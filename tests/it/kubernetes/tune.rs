@@ -217,8 +217,9 @@ fn what_cannot_be_tuned_is_said_and_stays_as_it_is() {
     says(missing, &[], &["cannot run: ErrImageNeverPull"]);
     namespace.await_listed(MADE, &objects, PATIENCE);
     // A server that follows one of its variables alone.
-    let fixed = r#"[{"op": "add", "path": "/spec/template/spec/containers/0/args/-",
-        "value": "--threads=3:3"}]"#;
+    // Behind the image's own command line.
+    let fixed = r#"[{"op": "add", "path": "/spec/template/spec/containers/0/args", "value":
+        ["--threads=3:3"]}]"#;
     namespace.kubectl(&["patch", "deployment", "shop", "--type=json", "-p", fixed]);
     namespace.kubectl(&["rollout", "status", "deployment/shop", "--timeout=60s"]);
     let (changed, objects) = (namespace.changed_by_tunes(), namespace.listed(MADE));
