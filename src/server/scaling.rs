@@ -31,7 +31,8 @@ pub fn lines(app: &App, at_work: PodAtWork) -> String {
     let cores = format!("{:.2}", at_work.cores);
     match at_work.is_limited_by_cpu {
         true => format!(
-            "---\n# a pod more where each serves {rate:.0} requests/s, which takes {cores} cores of it\n\
+            "---\n# a pod more where each serves {rate:.0} requests/s, which takes {cores} \
+             cores of it\n\
              apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n\
              metadata: {{name: {name}{namespace}}}\nspec:\n  \
              scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {name}}}\n  \
@@ -40,9 +41,11 @@ pub fn lines(app: &App, at_work: PodAtWork) -> String {
             millicores(at_work.cores)
         ),
         false => format!(
-            "---\n# a pod more where each serves {rate:.0} requests/s. CPU does not limit it ({cores} \
-             cores then),\n# so it says little: scale by requests, here with KEDA and your metric\n\
-             apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: {name}{namespace}}}\nspec:\n  \
+            "---\n# a pod more where each serves {rate:.0} requests/s. CPU does not limit it \
+             ({cores} cores then),\n# so it says little: scale by requests, here with KEDA and \
+             your metric\n\
+             apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n\
+             metadata: {{name: {name}{namespace}}}\nspec:\n  \
              scaleTargetRef: {{name: {name}}}\n  minReplicaCount: 2\n  maxReplicaCount: 10\n  \
              triggers:\n  - type: prometheus\n    metadata:\n      \
              serverAddress: http://prometheus:9090\n      \

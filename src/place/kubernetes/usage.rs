@@ -3,8 +3,7 @@
 //!
 //! In: lines that a shell prints in the container ([`SCRIPT`]). Out: what a monitor on the node
 //! would have recorded, as far as it is seen from there. Only computes: whoever runs the shell
-//! hands its lines to [`Looks`], two looks in a row to [`second()`], the last one to [`memory()`],
-//! and the same second of several pods to [`add`].
+//! hands its lines to [`Looks`], two looks in a row to [`second()`], and the last to [`memory()`].
 
 mod look;
 mod memory;
@@ -12,14 +11,12 @@ mod read;
 mod roles;
 mod script;
 mod second;
-mod together;
 
 pub use look::{Look, Process};
 pub use memory::memory;
 pub use read::Looks;
 pub use script::{SCRIPT, script};
 pub use second::{blind_spots, second};
-pub use together::{add, add_memory};
 
 #[cfg(test)]
 mod tests;

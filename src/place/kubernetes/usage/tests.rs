@@ -3,9 +3,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::terms::{
-    BlindSpot, Configuration, GroupUse, MonitorSecond, ProcessMemory, Role, Stated,
-};
+use crate::terms::{BlindSpot, Configuration, Role, Stated};
 
 const MIB: u64 = 1 << 20;
 
@@ -329,44 +327,6 @@ fn shared_pages_count_once_where_the_control_group_tells_the_sum() {
     let found = memory(&unknown, configuration(2));
     assert!(found.iter().all(|one| one.pss_bytes == one.rss_bytes), "{found:?}");
     assert_eq!(memory(&Look::default(), configuration(2)), []);
-}
-
-#[test]
-fn several_pods_are_one_server_with_all_their_workers() {
-    let (before, after) = two_looks();
-    let one = second(&before, &after, configuration(2), 1.5, 3.0);
-    let other = MonitorSecond { at_s: 2.8, length_s: 1.2, ..one.clone() };
-    let all = add(vec![one.clone(), other]);
-    assert_eq!(all.at_s, 2.8);
-    assert_near(all.length_s, 1.1);
-    let workers: Vec<_> = all
-        .processes
-        .iter()
-        .filter(|process| process.role == Role::Worker)
-        .map(|process| (process.pid, process.index))
-        .collect();
-    assert_eq!(workers, [(21, Some(0)), (26, Some(1)), (1_000_021, Some(2)), (1_000_026, Some(3))]);
-    assert_eq!(all.host.cores_busy.len(), 4);
-    assert_eq!((all.host.periods, all.host.throttled_periods), (20, 8));
-    assert_near(all.host.throttled_s, 0.3);
-    let group = all.group.unwrap();
-    assert_near(group.cpu_s.unwrap(), 1.8);
-    assert_eq!((group.memory_bytes, group.memory_limit_bytes), (Some(800 * MIB), Some(1 << 30)));
-    assert_near(group.cpu_pressure_s.unwrap(), 0.3);
-    assert_eq!(group.io_pressure_s, None);
-    // One that was not seen keeps its place.
-    let gap = add(vec![MonitorSecond::default(), one.clone()]);
-    assert_eq!((gap.at_s, gap.length_s, gap.group), (3.0, one.length_s, None::<GroupUse>));
-    assert_eq!(gap.processes[0].pid, 1_000_001);
-    assert_eq!(add(vec![one.clone()]), one);
-    assert_eq!(add(Vec::new()), MonitorSecond::default());
-}
-
-#[test]
-fn the_memory_of_several_pods_has_the_ids_of_their_processes() {
-    let of = |pid| ProcessMemory { pid, pss_bytes: 5, ..ProcessMemory::default() };
-    let all = add_memory(vec![vec![of(1), of(7)], Vec::new(), vec![of(1)]]);
-    assert_eq!(all, [of(1), of(7), of(2_000_001)]);
 }
 
 #[test]
