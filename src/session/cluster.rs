@@ -96,12 +96,9 @@ fn session<'a>(
 fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSettings, PlaceError> {
     let unusable = |error: ConnectError| PlaceError::Cluster(error.to_string());
     let (run, token) = (identifier().map_err(unusable)?, identifier().map_err(unusable)?);
-    let headers = plan.targets.iter().flat_map(|target| &target.headers);
-    let bodies = plan.targets.iter().filter_map(|it| std::str::from_utf8(&it.body).ok());
     let secrets = Secrets::default()
         .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))
-        .with_given(headers.map(|(name, value)| (&**name, &**value)))
-        .with_values(bodies);
+        .with_requests(&plan.targets);
     let length = plan.budget + plan.soak.unwrap_or_default();
     let (arguments, files) = requests::of(&plan.targets, plan.timeout);
     Ok(PodsSettings {

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use super::target::Target;
+
 /// What stands in the place of a secret.
 const HIDDEN: &str = "[hidden]";
 
@@ -110,6 +112,13 @@ impl Secrets {
 
     fn with_variables<'a>(self, variables: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         self.with(variables.flat_map(|(name, value)| values_of(name, value)))
+    }
+
+    /// With what requests carry: the values of their headers, and their bodies.
+    pub fn with_requests(self, targets: &[Target]) -> Self {
+        let headers = targets.iter().flat_map(|target| &target.headers);
+        let bodies = targets.iter().filter_map(|it| std::str::from_utf8(&it.body).ok());
+        self.with_given(headers.map(|(name, value)| (&**name, &**value))).with_values(bodies)
     }
 
     /// With these, such as bodies of requests.

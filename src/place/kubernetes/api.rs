@@ -51,6 +51,11 @@ pub trait Api {
     fn follow(&self, path: &str) -> Result<Lines, ApiError>;
 }
 
+/// The objects of a list; none where there is no such list.
+pub fn items(list: Option<Value>) -> Vec<Value> {
+    list.and_then(|list| list["items"].as_array().cloned()).unwrap_or_default()
+}
+
 /// Why the API server did not do it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {

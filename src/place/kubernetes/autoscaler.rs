@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::api::{Api, ApiError};
+use super::api::{Api, ApiError, items};
 use super::deployment;
 use super::paths;
 
@@ -17,8 +17,7 @@ fn collection(namespace: &str) -> String {
 /// # Errors
 /// They may not be listed, or the API server does not answer.
 pub fn of(api: &dyn Api, namespace: &str, deployment: &str) -> Result<Vec<Value>, ApiError> {
-    let list = api.get(&collection(namespace))?.unwrap_or_default();
-    let all = list["items"].as_array().cloned().unwrap_or_default();
+    let all = items(api.get(&collection(namespace))?);
     let scales = |one: &Value| {
         let target = &one["spec"]["scaleTargetRef"];
         target["kind"] == "Deployment" && target["name"] == *deployment

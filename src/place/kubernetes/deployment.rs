@@ -106,16 +106,18 @@ pub fn kept_by(deployment: &Value) -> Option<&'static str> {
 
 /// The labels by which it finds its pods, as a selector is written.
 pub fn labels(deployment: &Value) -> BTreeMap<String, String> {
-    let all = deployment["spec"]["selector"]["matchLabels"].as_object();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    all.into_iter().flatten().map(|(key, value)| (key.clone(), text(value))).collect()
+    texts(&deployment["spec"]["selector"]["matchLabels"])
 }
 
 /// The labels that its pods have.
 pub fn labels_of_pods(deployment: &Value) -> BTreeMap<String, String> {
-    let all = deployment["spec"]["template"]["metadata"]["labels"].as_object();
+    texts(&deployment["spec"]["template"]["metadata"]["labels"])
+}
+
+fn texts(object: &Value) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    all.into_iter().flatten().map(|(key, value)| (key.clone(), text(value))).collect()
+    let all = object.as_object().into_iter().flatten();
+    all.map(|(key, value)| (key.clone(), text(value))).collect()
 }
 
 /// Whether it can be tuned.

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::api::{Api, ApiError, Lines};
 use super::objects::{self, PodOf};
 use super::paths;
+use super::patience::OUTAGE;
 use super::pods::{self, State};
 use crate::fleet::Relay;
 use crate::terms::StopSignal;
@@ -41,9 +42,6 @@ const PORT: u16 = 7077;
 
 /// Between two looks at pods that are to come up.
 const LOOK: Duration = Duration::from_millis(500);
-
-/// For the API server to answer again.
-const OUTAGE: Duration = Duration::from_secs(60);
 
 /// What keeps a load from being sent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::api::Api;
+use super::api::{Api, items};
 use super::changing::Changing;
 use super::deployment::{self, Container};
 use super::error::cluster;
@@ -67,8 +67,7 @@ fn facts(
 ) -> Facts {
     let pods = paths::core(namespace, "pods");
     let path = paths::selected(&pods, &deployment::selector(labels));
-    let list = api.get(&path).ok().flatten().unwrap_or_default();
-    let all = list["items"].as_array().cloned().unwrap_or_default();
+    let all = items(api.get(&path).ok().flatten());
     let Some(pod) = all.iter().find(|pod| pods::address(pod).is_some()) else {
         return Facts::default();
     };

@@ -2,7 +2,8 @@
 //!
 //! In: the Deployment's name, and who asks. Out: the right to change it, until it is dropped.
 
-use std::time::{Duration, SystemTime};
+use std::cell::Cell;
+use std::time::{Duration, Instant, SystemTime};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -13,11 +14,16 @@ use super::paths;
 /// A session that has been killed holds the Deployment no longer than this after its last sign.
 const HELD_FOR: Duration = Duration::from_secs(300);
 
+/// Between two signs.
+const SIGN_EVERY: Duration = Duration::from_secs(60);
+
 /// What is held.
 pub struct Lease<'a> {
     api: &'a dyn Api,
     path: String,
     holder: String,
+    /// When its last sign of life was given, or tried.
+    signed: Cell<Instant>,
 }
 
 /// Why it is not ours.
@@ -69,7 +75,10 @@ impl<'a> Lease<'a> {
             },
         });
         match api.create(&collection, &object) {
-            Ok(_) => Ok(Self { api, path, holder: holder.to_string() }),
+            Ok(_) => {
+                let (holder, signed) = (holder.to_string(), Cell::new(Instant::now()));
+                Ok(Self { api, path, holder, signed })
+            }
             // Somebody was a moment faster.
             Err(ApiError::Refused { status: 409, .. }) => Err(LeaseError::Held {
                 holder: "somebody who began at the same moment".into(),
@@ -85,6 +94,15 @@ impl<'a> Lease<'a> {
     /// It may not be removed, or the API server does not answer.
     pub fn release(api: &dyn Api, namespace: &str, deployment: &str) -> Result<(), ApiError> {
         api.delete(&format!("{}/{}", collection(namespace), name_of(deployment)))
+    }
+
+    /// Whether it is time for a sign of life, which is then to be given.
+    pub fn is_due(&self) -> bool {
+        let is_due = self.signed.get().elapsed() >= SIGN_EVERY;
+        if is_due {
+            self.signed.set(Instant::now());
+        }
+        is_due
     }
 
     /// A sign of life.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::api::ApiError;
 
 /// For it to answer again, and between two tries.
-const OUTAGE: Duration = Duration::from_secs(60);
+pub const OUTAGE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
 
 /// Asks again while the API server does not answer, for a minute.

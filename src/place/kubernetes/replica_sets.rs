@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::api::{Api, ApiError};
+use super::api::{Api, ApiError, items};
 use super::deployment;
 use super::paths;
 use super::patience::patiently;
@@ -34,8 +34,7 @@ pub fn remove_ours(
     let path = paths::selected(&collection, &labels);
     let began = Instant::now();
     loop {
-        let list = patiently(|| api.get(&path))?.unwrap_or_default();
-        let all = list["items"].as_array().cloned().unwrap_or_default();
+        let all = items(patiently(|| api.get(&path))?);
         let ours: Vec<&Value> = all.iter().filter(|one| is_ours(one)).collect();
         let (idle, busy): (Vec<&Value>, Vec<&Value>) =
             ours.into_iter().partition(|one| has_no_pods(one));

@@ -4,7 +4,6 @@
 //! In: a Deployment's name, an app with variables that give it a setting; then configurations and
 //! offers. Out: what was seen. Must not judge it.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::thread;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::api::Api;
+use super::api::{Api, items};
 use super::changing::Changing;
 use super::deployment::{self, Container, Rollout, Wanted};
 use super::error::{cluster, of_fleet};
@@ -49,9 +48,6 @@ const GATHER: Duration = Duration::from_secs(180);
 /// Lines at the end of a pod's log that are looked at, and bytes at its beginning.
 const LOG_LINES: u32 = 200;
 const HEAD_BYTES: u32 = 64 << 10;
-
-/// Between two signs of life for others who want to tune the same.
-const SIGN_EVERY: Duration = Duration::from_secs(60);
 
 /// What is tuned, and with what.
 pub struct PodsSettings {
@@ -99,7 +95,6 @@ pub struct Pods<'a> {
     loads: Option<Loads<'a>>,
     changing: Changing<'a>,
     lease: Lease<'a>,
-    signed: Cell<Instant>,
     /// Removed last.
     made: Option<Made<'a>>,
     running: Option<Running>,
@@ -147,9 +142,7 @@ impl<'a> Pods<'a> {
         let of_pods = deployment::labels_of_pods(&changing.object);
         let services =
             patiently(|| api.get(&paths::core(namespace, "services"))).map_err(cluster)?;
-        let services = services.unwrap_or_default()["items"].as_array().cloned();
-        let found =
-            service::door(&services.unwrap_or_default(), settings.service.as_deref(), &of_pods);
+        let found = service::door(&items(services), settings.service.as_deref(), &of_pods);
         let door = found.map_err(of_it)?;
         let warnings = found::warnings(&changing, &container, &settings.app);
         Ok(Self {
@@ -164,7 +157,6 @@ impl<'a> Pods<'a> {
             loads: None,
             changing,
             lease,
-            signed: Cell::new(born),
             made,
             running: None,
             starts: 0,
@@ -251,11 +243,10 @@ impl<'a> Pods<'a> {
 
     /// For whoever else wants to tune the same, now and then.
     fn give_a_sign(&self) -> Result<(), PlaceError> {
-        if self.signed.get().elapsed() < SIGN_EVERY {
-            return Ok(());
+        match self.lease.is_due() {
+            true => patiently(|| self.lease.renew()).map_err(cluster),
+            false => Ok(()),
         }
-        self.signed.set(Instant::now());
-        patiently(|| self.lease.renew()).map_err(cluster)
     }
 
     /// What it waited for.
@@ -289,12 +280,11 @@ impl<'a> Pods<'a> {
     /// Its pods, those that are about to end among them.
     fn pods(&self) -> Result<Vec<Value>, PlaceError> {
         let path = paths::selected(&self.core("pods"), &deployment::selector(&self.labels));
-        let list = patiently(|| self.api.get(&path)).map_err(cluster)?.unwrap_or_default();
-        let mut all = list["items"].as_array().cloned().unwrap_or_default();
+        let mut all = items(patiently(|| self.api.get(&path)).map_err(cluster)?);
         // One that was evicted stays in the list for long.
         all.retain(|pod| {
-            let is_over = matches!(pods::state(pod), pods::State::Failed(_));
-            let is_over = is_over || pods::state(pod) == pods::State::Succeeded;
+            let is_over =
+                matches!(pods::state(pod), pods::State::Failed(_) | pods::State::Succeeded);
             !is_over || deployment::is_of_start(pod, &self.settings.run, self.starts)
         });
         Ok(all)
@@ -485,11 +475,10 @@ impl Place for Pods<'_> {
         let loads = self.loads.as_mut().expect("generators are there before the first start");
         let loops = (self.settings.generator.cpus.ceil() as u16).max(1);
         let mut origin = None;
-        let (lease, signed) = (&self.lease, &self.signed);
+        let lease = &self.lease;
         let mut watch_too = |second: &LiveSecond| {
             origin = origin.or_else(|| Instant::now().checked_sub(second.at));
-            if signed.get().elapsed() > SIGN_EVERY {
-                signed.set(Instant::now());
+            if lease.is_due() {
                 // One that was missed is given at the next start or load at the latest.
                 drop(lease.renew());
             }

@@ -79,13 +79,10 @@ impl LocalSettings {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         let inherited: Vec<(String, String)> = std::env::vars_os().filter_map(as_text).collect();
-        let headers = self.targets.iter().flat_map(|target| &target.headers);
-        let bodies = self.targets.iter().filter_map(|it| std::str::from_utf8(&it.body).ok());
         Secrets::default()
             .with_inherited(inherited.iter().map(|(name, value)| (&**name, &**value)))
             .with_given(self.app.env.iter().map(|(name, value)| (&**name, &**value)))
-            .with_given(headers.map(|(name, value)| (&**name, &**value)))
-            .with_values(bodies)
+            .with_requests(&self.targets)
     }
 
     /// The probe sets a variable that we may have inherited, and that the server would inherit from
