@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-modern test-others test-k8s test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
+.PHONY: build ui record demo test test-modern test-others test-k8s test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -90,7 +90,7 @@ lint: ## check formatting, clippy's warnings and the documentation's links
 	$(say) 'clippy'
 	$(CARGO) clippy --locked --all-targets --features kubernetes -- -D warnings
 	$(say) "the documentation's links"
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --quiet
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --features kubernetes --quiet
 
 audit: ## hold dependencies against deny.toml: licences, sources, known advisories (needs cargo-deny)
 	@scripts/audit
@@ -140,6 +140,10 @@ bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle mac
 	@scripts/bootstrap bench-load
 	$(say) 'building, then measuring; rows go to target/bench-load/rows.csv, where a cut run goes on'
 	$(CARGO) bench --locked --bench bench -- load
+
+bench-fleet: ## what a collector costs with 10, 100 and 1,000 generators that only tell (3 minutes)
+	@scripts/bootstrap build
+	$(CARGO) bench --locked --bench bench -- fleet
 
 bench-monitor: ## what watching 64 processes costs, beside dstat and pidstat, about 10 minutes
 	@scripts/bootstrap bench-monitor

@@ -296,7 +296,7 @@ fn tune_a_real_app(budget: Duration) -> Ended {
 #[test]
 fn a_variable_that_makes_a_real_app_faster_is_found_with_its_sign() {
     let _turn = crate::turn::share();
-    for minutes in [3.5, 10.0] {
+    for minutes in [1.5, 3.5, 10.0] {
         let ended = tune_a_real_app(Duration::from_secs_f64(60.0 * minutes));
         let found = result(&ended, "WORK=20000");
         if found.verdict == KnobVerdict::Undecided {

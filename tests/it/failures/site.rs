@@ -30,22 +30,21 @@ const WAITING: &[(&str, &str)] = &[
 pub struct Site {
     pub nothing_left: NothingLeft,
     folder: tempfile::TempDir,
-    /// `None` beside another site, which has it.
-    _turn: Option<Turn>,
+    _turn: Turn,
 }
 
 impl Site {
     /// Another site may be beside it: for what asks nothing of the machine's speed.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        Self::build(files, Some(crate::turn::share()))
+        Self::build(files, crate::turn::share())
     }
 
     /// No other site is beside it.
     pub fn alone() -> Self {
-        Self::build(&[], Some(crate::turn::take()))
+        Self::build(&[], crate::turn::take())
     }
 
-    fn build(files: &[(&str, &str)], turn: Option<Turn>) -> Self {
+    fn build(files: &[(&str, &str)], turn: Turn) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let nothing_left = NothingLeft::of(&folder.path().canonicalize().unwrap());
         let site = Self { nothing_left, folder, _turn: turn };
@@ -69,8 +68,7 @@ impl Site {
 
     /// Two with the app of [`Site::waiting`], for what measures both at the same time.
     pub fn two_waiting() -> [Self; 2] {
-        let turn = Some(crate::turn::share_for_two());
-        [turn, None].map(|turn| Self::build(WAITING, turn))
+        crate::turn::two_shares().map(|turn| Self::build(WAITING, turn))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
