@@ -56,7 +56,9 @@ pub use cli::main;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::load::{HeadCache, Malformed, Progress, Reply};
+    pub use crate::load::{FuzzedConnection, HeadCache, Malformed, Progress, Reply, fuzzed};
+    pub use crate::place::local::log;
+    pub use crate::plan::traffic::{LogSpec, Speed, Traffic, read_fuzzed};
     pub use crate::plan::traffic::{Url as Server, parse_targets, written as written_targets};
     pub use crate::plan::{PlanFile, parse as parse_plan};
 }

@@ -38,6 +38,8 @@ pub use clock::monotonic_ns;
 pub use coordinator::{Callbacks, run, stream};
 pub use error::LoadError;
 #[cfg(fuzzing)]
+pub use http2::{FuzzedConnection, fuzzed};
+#[cfg(fuzzing)]
 pub use reply::{HeadCache, Malformed, Progress, Reply};
 pub use request::Variables;
 pub use spec::{Address, Closing, Length, LoadSpec, Placement, Protocol};

@@ -4,6 +4,8 @@
 //! In: bytes that arrived, requests to send. Out: bytes to send, requests that have ended. It knows
 //! no socket, no clock and no record.
 
+#[cfg(fuzzing)]
+mod fuzzed;
 mod pipe;
 
 use std::future::Future;
@@ -21,6 +23,8 @@ use super::request::USER_AGENT;
 use super::shape::Nanos;
 use super::slab::{Key, Slab};
 use crate::terms::{RequestError, Target};
+#[cfg(fuzzing)]
+pub use fuzzed::{FuzzedConnection, fuzzed};
 use pipe::Pipe;
 
 /// Room for replies: of one stream and of a whole connection, bytes. Bodies are dropped as they

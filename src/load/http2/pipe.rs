@@ -46,6 +46,12 @@ impl Pipe {
         !self.0.borrow().unsent.is_empty()
     }
 
+    /// Bytes that wait to be sent.
+    #[cfg(fuzzing)]
+    pub fn unsent(&self) -> usize {
+        self.0.borrow().unsent.len()
+    }
+
     /// Sends what waits, as far as `send` takes it, and returns how much that was.
     ///
     /// # Errors

@@ -12,6 +12,9 @@ mod files;
 pub(crate) mod guardian;
 pub(crate) mod leftovers;
 mod link;
+#[cfg(fuzzing)]
+pub mod log;
+#[cfg(not(fuzzing))]
 pub(in crate::place) mod log;
 mod machine;
 mod orders;

@@ -84,6 +84,12 @@ pub fn read(spec: &LogSpec) -> Result<Traffic, InputError> {
     gathered.into_traffic(spec).map_err(InputError)
 }
 
+/// Reads a log that is there already.
+#[cfg(fuzzing)]
+pub fn read_fuzzed(log: impl BufRead, spec: &LogSpec) -> Result<Traffic, String> {
+    Gathered::read(log, spec).map_err(|error| error.to_string())?.into_traffic(spec)
+}
+
 fn open(file: &Path) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(256 * 1024, File::open(file)?))
 }

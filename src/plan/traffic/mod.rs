@@ -10,6 +10,8 @@ mod table;
 mod targets_file;
 mod url;
 
+#[cfg(fuzzing)]
+pub use access_log::read_fuzzed;
 pub use access_log::{LogSpec, Speed, Traffic, read as read_log};
 pub use error::InputError;
 pub use table::read as read_table;
