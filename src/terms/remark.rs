@@ -65,6 +65,11 @@ pub enum RubyRemark {
     PluginsRun {
         names: Vec<String>,
     },
+    /// Action Cable may serve these channels in the same processes; nobody is connected to them
+    /// while it is measured.
+    ChannelsWithoutClients {
+        channels: u32,
+    },
     UnicornWorkers {
         is_preloaded: bool,
         timeout_s: u32,

@@ -27,6 +27,11 @@ def embedded
   file && File.read(file).include?("configure_embed") ? ["sidekiq"] : []
 end
 
+# Action Cable's channels, but for those that all others are made of.
+def channels
+  Dir.glob("app/channels/**/*_channel.rb").length
+end
+
 def obeyed
   [WORKERS, MIN_THREADS, MAX_THREADS].each do |variables|
     variables.each { |name, number| ENV[name] = number.to_s }
@@ -58,6 +63,7 @@ print_inspection_of("puma") do
     "environment" => options[:environment].to_s,
     "obeys" => obeys,
     "plugins" => plugins + embedded,
+    "channels" => channels,
     "binds" => options[:binds] || [],
     "puma" => Puma::Const::PUMA_VERSION,
   }

@@ -20,6 +20,9 @@ struct Options {
     /// By name; Puma's own are left out, and a job runner that the settings start counts.
     #[serde(default)]
     plugins: Vec<String>,
+    /// Of Action Cable.
+    #[serde(default)]
+    channels: u32,
     /// As URLs.
     #[serde(default)]
     binds: Vec<String>,
@@ -78,6 +81,9 @@ fn remarks(options: &Options, current: Configuration) -> Vec<Remark> {
     if !options.plugins.is_empty() {
         remarks.push(RubyRemark::PluginsRun { names: options.plugins.clone() }.into());
     }
+    if options.channels > 0 {
+        remarks.push(RubyRemark::ChannelsWithoutClients { channels: options.channels }.into());
+    }
     // Every app has a port; only what is not reached the same way is worth a word.
     let is_other = |bind: &&String| !bind.starts_with("tcp://");
     let others: Vec<String> = options.binds.iter().filter(is_other).cloned().collect();
@@ -120,14 +126,20 @@ mod tests {
     fn what_runs_differently_is_said() {
         let inspection = read(&printed(
             "{\"workers\":0,\"min_threads\":0,\"max_threads\":5,\"preload\":false,\
-             \"environment\":\"staging\",\"plugins\":[\"solid_queue\"],\"puma\":\"6.4.2\",\
-             \"ruby\":\"ruby 3.3.0\"}",
+             \"environment\":\"staging\",\"plugins\":[\"solid_queue\"],\"channels\":2,\
+             \"puma\":\"6.4.2\",\"ruby\":\"ruby 3.3.0\"}",
         ))
         .unwrap();
         assert_eq!(inspection.current, Configuration::new(1, 5).unwrap());
         inspection::assert_says(
             &inspection,
-            &["threads 0:5 are run as 5:5", "single mode", "'staging'", "solid_queue runs"],
+            &[
+                "threads 0:5 are run as 5:5",
+                "single mode",
+                "'staging'",
+                "solid_queue runs",
+                "Action Cable may serve 2 channels",
+            ],
         );
     }
 

@@ -66,6 +66,21 @@ fn sidekiq_that_the_settings_embed_is_named() {
 }
 
 #[test]
+fn channels_to_which_nobody_connects_here_are_said() {
+    let channel = "class ChatChannel < ApplicationCable::Channel\nend\n";
+    let files = [
+        ("config.ru", ""),
+        ("config/puma.rb", "workers 2\n"),
+        ("app/channels/application_cable/channel.rb", ""),
+        ("app/channels/chat_channel.rb", channel),
+    ];
+    let app = TestApp::new(&files);
+    let inspection = app.inspect(app.local());
+    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
+    assert!(remarks.contains("Action Cable may serve 1 channel of"), "{remarks}");
+}
+
+#[test]
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let app =
         TestApp::new(&[("config.ru", ""), ("config/puma.rb", "threads 1, 1\nno_such_setting 3\n")]);

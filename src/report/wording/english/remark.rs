@@ -1,5 +1,6 @@
 //! What is to be known of an app's own server settings, in English.
 
+use crate::report::figures;
 use crate::terms::{
     CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,
 };
@@ -78,6 +79,11 @@ fn of_ruby(remark: &RubyRemark) -> String {
             "{} {} inside the server, and what is done there is measured with it",
             names.join(", "),
             if names.len() == 1 { "runs" } else { "run" }
+        ),
+        RubyRemark::ChannelsWithoutClients { channels } => format!(
+            "Action Cable may serve {} of app/channels in the same processes; nobody is connected \
+             to them here, so leave room for what that costs",
+            figures::count(u64::from(*channels), "channel", "channels")
         ),
         RubyRemark::NotPreloadedToday => {
             "the app is not preloaded today; Puma 5 and 6 preload by default once WEB_CONCURRENCY \

@@ -71,6 +71,10 @@ fn of_ruby(remark: &RubyRemark) -> String {
         RubyRemark::PluginsRun { names } => {
             format!("{} がサーバーの中で動き、その負荷も一緒に測られます", names.join("、"))
         }
+        RubyRemark::ChannelsWithoutClients { channels } => format!(
+            "Action Cable が同じプロセスで app/channels の {channels} 個のチャンネルを受け持つことが\
+             あります。ここでは誰も接続しないので、その分の余裕を残してください"
+        ),
         RubyRemark::NotPreloadedToday => {
             "現在アプリはプリロードされていません。Puma 5 と 6 は WEB_CONCURRENCY が 1 より\
              大きいと（ここではそうします）既定でプリロードします"
