@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::api::{Api, ApiError, Lines};
+use super::api::{Api, ApiError, Lines, items};
 use super::objects::{self, PodOf};
 use super::paths;
 use super::patience::OUTAGE;
@@ -39,6 +39,10 @@ pub struct Order {
 
 /// Where the collector listens in its pod.
 const PORT: u16 = 7077;
+
+/// Pods that are yet to run, or will not; how many of them are looked at.
+const WAITING: &str = "status.phase!=Running,status.phase!=Succeeded";
+const FEW: u32 = 50;
 
 /// Between two looks at pods that are to come up.
 const LOOK: Duration = Duration::from_millis(500);
@@ -243,7 +247,9 @@ impl<'a> Fleet<'a> {
         vec!["--generators".into(), self.order.generators.to_string()]
     }
 
-    /// Waits until this many pods of a role run (or are over already), and returns them.
+    /// Waits until this many pods of a role run (or are over already), and returns them. Only a few
+    /// of those that don't run yet are looked at, and all of them once none of these is left: so
+    /// the answers are as long for any number of pods.
     fn await_pods(
         &self,
         role: &'static str,
@@ -253,16 +259,21 @@ impl<'a> Fleet<'a> {
     ) -> Result<Vec<Value>, FleetError> {
         let selector = objects::selector(&self.order.run, role);
         let path = paths::selected(&self.core("pods"), &selector);
+        let some_waiting = format!("{path}&fieldSelector={}&limit={FEW}", paths::escaped(WAITING));
+        let look = |path: &str| match self.api.get(path) {
+            Ok(list) => Ok(items(list)),
+            Err(error) if error.is_passing() && began.elapsed() < within => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
         loop {
             if stop.is_raised() {
                 return Err(FleetError::Stopped);
             }
-            let list = match self.api.get(&path) {
-                Ok(list) => list.unwrap_or_default(),
-                Err(error) if error.is_passing() && began.elapsed() < within => Value::Null,
-                Err(error) => return Err(error.into()),
-            };
-            let found = list["items"].as_array().cloned().unwrap_or_default();
+            let mut found = look(&some_waiting)?;
+            let is_late = began.elapsed() > within;
+            if found.is_empty() || is_late {
+                found = look(&path)?;
+            }
             let states = || found.iter().map(|pod| (pods::name(pod), pods::state(pod)));
             for (name, state) in states() {
                 if let State::Failed(why) = state {
@@ -275,7 +286,7 @@ impl<'a> Fleet<'a> {
             if running >= usize::from(wanted) {
                 return Ok(found);
             }
-            if began.elapsed() > within {
+            if is_late {
                 let why = states().find_map(|(_, state)| match state {
                     State::Waiting(why) if !why.is_empty() => Some(why),
                     _ => None,
@@ -334,6 +345,8 @@ mod tests {
         pods: RefCell<VecDeque<Value>>,
         log: RefCell<VecDeque<Vec<Result<String, ApiError>>>>,
         did: RefCell<Vec<String>>,
+        /// How often all pods were asked for.
+        looks_at_all: RefCell<u32>,
     }
 
     impl Api for Fake {
@@ -342,6 +355,18 @@ mod tests {
                 return Ok(Some(json!({"items": [{"message": "exceeded quota: few"}]})));
             }
             let mut pods = self.pods.borrow_mut();
+            let is_running = |pod: &Value| pod["status"]["phase"] == "Running";
+            if path.contains("fieldSelector=") {
+                if pods.len() > 1 && pods[0]["items"][0]["status"]["phase"] == "Pending" {
+                    return Ok(pods.pop_front());
+                }
+                let mut waiting = pods.front().cloned().unwrap_or_default();
+                if let Some(items) = waiting["items"].as_array_mut() {
+                    items.retain(|pod| !is_running(pod));
+                }
+                return Ok(Some(waiting));
+            }
+            *self.looks_at_all.borrow_mut() += u32::from(path.contains("labelSelector"));
             let next = if pods.len() > 1 { pods.pop_front() } else { pods.front().cloned() };
             Ok(next)
         }
@@ -419,6 +444,20 @@ mod tests {
         drop(fleet);
         let did = fake.did.borrow().join(" ");
         assert_eq!(did, "+sweetspot-7-collector +sweetspot-7-generator -sweetspot-7-collector");
+    }
+
+    #[test]
+    fn all_pods_are_looked_at_once_none_waits() {
+        let fake = Fake::default();
+        let pending =
+            json!({"items": [{"metadata": {"name": "p"}, "status": {"phase": "Pending"}}]});
+        for pods in [running(), pending.clone(), pending, running()] {
+            fake.pods.borrow_mut().push_back(pods);
+        }
+        let stop = StopSignal::default();
+        let fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop);
+        drop(fleet.map_err(|error| panic!("{error}")));
+        assert_eq!(*fake.looks_at_all.borrow(), 2, "of the collector once, of the generators once");
     }
 
     #[test]
