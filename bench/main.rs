@@ -4,6 +4,7 @@
 mod aa;
 mod common;
 mod diagnosis;
+mod fleet;
 mod holds;
 mod load;
 mod model;
@@ -24,6 +25,7 @@ fn main() -> Result<()> {
     match words[..] {
         ["aa"] => aa::run(),
         ["diagnosis", ref rest @ ..] => diagnosis::run(rest),
+        ["fleet", ref rest @ ..] => fleet::run(rest),
         ["holds"] => holds::run(),
         ["load"] => load::run(),
         ["model"] => model::run(),
@@ -34,8 +36,8 @@ fn main() -> Result<()> {
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
         ["zoo"] => zoo::run(),
-        _ => Err("name one bench: aa, diagnosis, holds, load, model, monitor, page, search, \
-             sensitivity, simulator, tune, zoo"
+        _ => Err("name one bench: aa, diagnosis, fleet, holds, load, model, monitor, page, \
+             search, sensitivity, simulator, tune, zoo"
             .into()),
     }
 }
