@@ -3,21 +3,24 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use super::exit::of_connection;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
 use crate::report::document;
 use crate::report::terminal::Channel;
+use crate::session::cluster;
 use crate::session::doctor::{self, DoctorSettings};
-use crate::terms::FindingState;
+use crate::terms::{Finding, FindingState};
 
 const EXAMPLES: &str = "\
 Exits with 1 when something is bad.
 
 Examples:
   sweetspot doctor
-  sweetspot doctor --quick --json";
+  sweetspot doctor --quick --json
+  sweetspot doctor --place kubernetes --namespace web";
 
-/// Checks whether this machine is fit to measure on.
+/// Checks whether this machine, or a cluster's namespace, is fit to measure on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -27,6 +30,15 @@ pub struct Arguments {
     /// Under one and a half seconds, with coarser figures.
     #[arg(long)]
     quick: bool,
+    /// What is checked: this machine (local), or a namespace of a Kubernetes cluster (kubernetes)
+    #[arg(long, value_name = "PLACE", default_value = "local")]
+    place: PlaceArgument,
+    /// The namespace [default: the context's]
+    #[arg(long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// A context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
     #[command(flatten)]
     store: StoreArgument,
     /// Print JSON: an array of findings.
@@ -37,16 +49,19 @@ pub struct Arguments {
     quiet: bool,
 }
 
+/// Where one would measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PlaceArgument {
+    Local,
+    Kubernetes,
+}
+
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let Arguments { app, quick, store, json, quiet } = arguments;
-    if !app.is_dir() {
-        let message =
-            format!("{} is no folder; name the app's, or none for this one", app.display());
-        return Err(UsageError { message }.into());
-    }
-    let folder = store.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let store = folder.map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let mut findings = doctor::check(&DoctorSettings { quick, app, store });
+    let (json, quiet) = (arguments.json, arguments.quiet);
+    let mut findings = match arguments.place {
+        PlaceArgument::Local => of_machine(arguments)?,
+        PlaceArgument::Kubernetes => of_cluster(&arguments)?,
+    };
     let is_bad = findings.iter().any(|finding| finding.state == FindingState::Bad);
     if quiet {
         findings.retain(|finding| finding.state != FindingState::Ok);
@@ -61,4 +76,27 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         write!(out, "{}", document::doctor::table(&findings, has_colour))?;
     }
     Ok(if is_bad { Exit::CouldNotMeasure } else { Exit::Done })
+}
+
+fn of_machine(arguments: Arguments) -> Result<Vec<Finding>, UsageError> {
+    let Arguments { app, quick, store, namespace, context, .. } = arguments;
+    if namespace.or(context).is_some() {
+        let message = "--namespace and --context are for --place kubernetes".to_string();
+        return Err(UsageError { message });
+    }
+    if !app.is_dir() {
+        let message =
+            format!("{} is no folder; name the app's, or none for this one", app.display());
+        return Err(UsageError { message });
+    }
+    let folder = store.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let store = folder.map_or_else(|| PathBuf::from("."), PathBuf::from);
+    Ok(doctor::check(&DoctorSettings { quick, app, store }))
+}
+
+/// It only looks, so that a context which looks like production needs no yes.
+fn of_cluster(arguments: &Arguments) -> anyhow::Result<Vec<Finding>> {
+    let (context, namespace) = (arguments.context.as_deref(), arguments.namespace.as_deref());
+    let found = cluster::connect(context, namespace, true).map_err(of_connection)?;
+    Ok(doctor::cluster::check(&found)?)
 }

@@ -5,6 +5,7 @@
 //! change the machine: a control group made for a try is removed at once.
 
 mod classify;
+pub mod cluster;
 mod probe;
 
 use std::collections::{BTreeSet, HashMap};

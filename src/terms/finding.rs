@@ -100,6 +100,50 @@ pub enum MachineCheck {
         program: String,
         path: Option<String>,
     },
+    /// A cluster's API server, and where in the cluster one would measure.
+    ApiServerFound {
+        version: String,
+        namespace: String,
+        /// There is no such namespace.
+        is_missing: bool,
+    },
+    /// What of the rights in a role's file one does not have there.
+    RightsFound {
+        role: String,
+        missing: Vec<String>,
+    },
+    /// A cluster's nodes; null: not visible.
+    NodesFound {
+        nodes: Option<Vec<NodesAlike>>,
+    },
+    /// What quotas of the namespace leave; null: not visible.
+    QuotasFound {
+        quotas: Option<Vec<QuotaLeft>>,
+    },
+}
+
+/// Nodes of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodesAlike {
+    pub count: u32,
+    pub architecture: String,
+    pub kernel: String,
+    /// What pods may have of each.
+    pub cores: f64,
+    pub memory_gib: u64,
+    /// They are ready, and nobody has closed them.
+    pub take_pods: bool,
+}
+
+/// One resource of a quota, in amounts as Kubernetes writes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuotaLeft {
+    pub quota: String,
+    pub resource: String,
+    pub used: String,
+    pub hard: String,
+    /// Nothing is left.
+    pub is_spent: bool,
 }
 
 /// A quota of CPU time, and the control group that has it.
@@ -210,6 +254,10 @@ impl MachineCheck {
             Self::SwapFound { .. } => "swap",
             Self::DiskFound { .. } => "disk",
             Self::ProgramFound { .. } => "tool",
+            Self::ApiServerFound { .. } => "api_server",
+            Self::RightsFound { .. } => "rights",
+            Self::NodesFound { .. } => "nodes",
+            Self::QuotasFound { .. } => "quotas",
         }
     }
 }

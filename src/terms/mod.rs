@@ -89,7 +89,7 @@ pub use failure::{
 pub use figure_kind::FigureKind;
 pub use finding::{
     BusiestProcess, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts, MachineCheck,
-    MemoryLeft, NoiseSpread, Priority, RefusedGroup,
+    MemoryLeft, NodesAlike, NoiseSpread, Priority, QuotaLeft, RefusedGroup,
 };
 pub use framework::Framework;
 pub use goals::{GoalList, GoalScope, Goals, GoalsError, OwnGoal, Part, PlannedGoal};

@@ -2,5 +2,6 @@
 //! `SWEETSPOT_KUBERNETES`; without it there is none, and nothing is tried.
 
 mod cluster;
+mod doctor;
 mod load;
 mod tune;

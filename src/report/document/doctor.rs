@@ -70,7 +70,7 @@ fn conclusion(findings: &[FindingReport]) -> String {
     let (bad, doubtful) = (count(FindingState::Bad), count(FindingState::Warn));
     let doubts = figures::count(doubtful as u64, "doubt", "doubts");
     match (bad, doubtful) {
-        (0, 0) => "\nthis machine is fit to measure on\n".to_string(),
+        (0, 0) => "\nfit to measure on\n".to_string(),
         (0, _) => format!("\nfit to measure on, with {doubts}\n"),
         _ => format!("\nnot fit to measure on: {bad} bad, {doubts}\n"),
     }

@@ -3,7 +3,8 @@
 use super::limit_refusal;
 use crate::report::wording::FindingWords;
 use crate::terms::{
-    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, Priority, RefusedGroup,
+    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike, Priority, QuotaLeft,
+    RefusedGroup,
 };
 
 const NOT_VISIBLE: &str = "not visible";
@@ -36,6 +37,10 @@ fn what(check: &MachineCheck) -> &str {
         MachineCheck::SwapFound { .. } => "swap",
         MachineCheck::DiskFound { .. } => "disk",
         MachineCheck::ProgramFound { program, .. } => program,
+        MachineCheck::ApiServerFound { .. } => "API server",
+        MachineCheck::RightsFound { .. } => "rights",
+        MachineCheck::NodesFound { .. } => "nodes",
+        MachineCheck::QuotasFound { .. } => "quotas",
     }
 }
 
@@ -99,7 +104,49 @@ fn figure(check: &MachineCheck) -> String {
         }
         MachineCheck::DiskFound { free_bytes: None, .. } => NOT_VISIBLE.into(),
         MachineCheck::ProgramFound { path, .. } => path.clone().unwrap_or("missing".into()),
+        MachineCheck::ApiServerFound { .. }
+        | MachineCheck::RightsFound { .. }
+        | MachineCheck::NodesFound { .. }
+        | MachineCheck::QuotasFound { .. } => of_cluster(check),
     }
+}
+
+/// What was found of a cluster.
+fn of_cluster(check: &MachineCheck) -> String {
+    match check {
+        MachineCheck::ApiServerFound { version, namespace, is_missing } => {
+            let missing = if *is_missing { ", which is not there" } else { "" };
+            format!("{version}, namespace {namespace}{missing}")
+        }
+        MachineCheck::RightsFound { role, missing } if missing.is_empty() => {
+            format!("all of {role}")
+        }
+        MachineCheck::RightsFound { role, missing } => {
+            format!("of {role} are missing: {}", missing.join(", "))
+        }
+        MachineCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
+        MachineCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
+        _ => String::new(),
+    }
+}
+
+fn each<T>(all: Option<&[T]>, one: fn(&T) -> String) -> String {
+    match all {
+        None => NOT_VISIBLE.into(),
+        Some([]) => "none".into(),
+        Some(all) => all.iter().map(one).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn nodes_alike(nodes: &NodesAlike) -> String {
+    let NodesAlike { count, architecture, kernel, cores, memory_gib, take_pods } = nodes;
+    let closed = if *take_pods { "" } else { ", taking no pods" };
+    format!("{count} of {cores} cores and {memory_gib} GiB, {architecture}, {kernel}{closed}")
+}
+
+fn quota_left(left: &QuotaLeft) -> String {
+    let QuotaLeft { quota, resource, used, hard, .. } = left;
+    format!("{resource} {used} of {hard} ({quota})")
 }
 
 fn local_ports(ports: LocalPorts) -> String {
@@ -209,5 +256,27 @@ fn advice(check: &MachineCheck) -> &'static str {
             "free some space, or put the store elsewhere with --store"
         }
         MachineCheck::ProgramFound { .. } => "install it or put it on PATH",
+        MachineCheck::ApiServerFound { .. }
+        | MachineCheck::RightsFound { .. }
+        | MachineCheck::NodesFound { .. }
+        | MachineCheck::QuotasFound { .. } => advice_on_cluster(check),
+    }
+}
+
+/// What to do where a cluster is not as it should be.
+fn advice_on_cluster(check: &MachineCheck) -> &'static str {
+    match check {
+        MachineCheck::ApiServerFound { .. } => "name one that is there with --namespace",
+        MachineCheck::RightsFound { .. } => {
+            "have the role of this file bound to you in the namespace (its head says how)"
+        }
+        MachineCheck::NodesFound { .. } => {
+            "a setting's figures are those of the nodes that its pods run on: keep the app's pods \
+             on one kind (nodeSelector)"
+        }
+        MachineCheck::QuotasFound { .. } => {
+            "nothing more can be made of what is used up; generators and the app's pods need room"
+        }
+        _ => "",
     }
 }

@@ -3,7 +3,8 @@
 use super::limit_refusal;
 use crate::report::wording::FindingWords;
 use crate::terms::{
-    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, Priority, RefusedGroup,
+    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike, Priority, QuotaLeft,
+    RefusedGroup,
 };
 
 const NOT_VISIBLE: &str = "見えません";
@@ -36,6 +37,10 @@ fn what(check: &MachineCheck) -> &str {
         MachineCheck::SwapFound { .. } => "スワップ",
         MachineCheck::DiskFound { .. } => "ディスク",
         MachineCheck::ProgramFound { program, .. } => program,
+        MachineCheck::ApiServerFound { .. } => "API サーバー",
+        MachineCheck::RightsFound { .. } => "権限",
+        MachineCheck::NodesFound { .. } => "ノード",
+        MachineCheck::QuotasFound { .. } => "クォータ",
     }
 }
 
@@ -99,7 +104,49 @@ fn figure(check: &MachineCheck) -> String {
         }
         MachineCheck::DiskFound { free_bytes: None, .. } => NOT_VISIBLE.into(),
         MachineCheck::ProgramFound { path, .. } => path.clone().unwrap_or("ありません".into()),
+        MachineCheck::ApiServerFound { .. }
+        | MachineCheck::RightsFound { .. }
+        | MachineCheck::NodesFound { .. }
+        | MachineCheck::QuotasFound { .. } => of_cluster(check),
     }
+}
+
+/// What was found of a cluster.
+fn of_cluster(check: &MachineCheck) -> String {
+    match check {
+        MachineCheck::ApiServerFound { version, namespace, is_missing } => {
+            let missing = if *is_missing { "（ありません）" } else { "" };
+            format!("{version}、名前空間 {namespace}{missing}")
+        }
+        MachineCheck::RightsFound { role, missing } if missing.is_empty() => {
+            format!("{role} のすべて")
+        }
+        MachineCheck::RightsFound { role, missing } => {
+            format!("{role} のうち足りないもの: {}", missing.join(", "))
+        }
+        MachineCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
+        MachineCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
+        _ => String::new(),
+    }
+}
+
+fn each<T>(all: Option<&[T]>, one: fn(&T) -> String) -> String {
+    match all {
+        None => NOT_VISIBLE.into(),
+        Some([]) => "ありません".into(),
+        Some(all) => all.iter().map(one).collect::<Vec<_>>().join("、"),
+    }
+}
+
+fn nodes_alike(nodes: &NodesAlike) -> String {
+    let NodesAlike { count, architecture, kernel, cores, memory_gib, take_pods } = nodes;
+    let closed = if *take_pods { "" } else { "、Pod を受け入れません" };
+    format!("{cores} コア、{memory_gib} GiB が {count} 台（{architecture}、{kernel}{closed}）")
+}
+
+fn quota_left(left: &QuotaLeft) -> String {
+    let QuotaLeft { quota, resource, used, hard, .. } = left;
+    format!("{resource} {hard} のうち {used}（{quota}）")
 }
 
 fn local_ports(ports: LocalPorts) -> String {
@@ -208,5 +255,26 @@ fn advice(check: &MachineCheck) -> &'static str {
         }
         MachineCheck::DiskFound { .. } => "空きを作るか、--store でストアを別の場所にしてください",
         MachineCheck::ProgramFound { .. } => "インストールするか、PATH に置いてください",
+        MachineCheck::ApiServerFound { .. }
+        | MachineCheck::RightsFound { .. }
+        | MachineCheck::NodesFound { .. }
+        | MachineCheck::QuotasFound { .. } => advice_on_cluster(check),
+    }
+}
+
+/// What to do where a cluster is not as it should be.
+fn advice_on_cluster(check: &MachineCheck) -> &'static str {
+    match check {
+        MachineCheck::ApiServerFound { .. } => "--namespace に、ある名前空間を指定してください",
+        MachineCheck::RightsFound { .. } => {
+            "このファイルのロールを、この名前空間で自分に割り当ててもらってください（方法はファイルの先頭にあります）"
+        }
+        MachineCheck::NodesFound { .. } => {
+            "設定の値は、Pod が動いたノードのものです。アプリの Pod を 1 種類のノードに置いてください（nodeSelector）"
+        }
+        MachineCheck::QuotasFound { .. } => {
+            "使い切ったものはもう作れません。負荷生成側とアプリの Pod に空きが必要です"
+        }
+        _ => "",
     }
 }
