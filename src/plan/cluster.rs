@@ -7,10 +7,12 @@
 use std::ops::RangeInclusive;
 
 use super::cluster_error::ClusterError;
+use super::cuts;
 use super::error::{PlanError, Problem};
 use super::options::Key;
+use super::range::parse_counts;
 use super::settings::{Given, Settings, Sourced};
-use crate::terms::{Cores, PlanSource};
+use crate::terms::{Bytes, Cores, PlanSource};
 
 /// A Deployment of a Kubernetes cluster, and the pods that send it load.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,8 @@ pub struct OwnPods {
     pub pull_policy: Option<String>,
     /// Where the app answers.
     pub port: u16,
+    /// Into how many the app is cut: each number a way to do it, ascending.
+    pub cuts: Vec<u16>,
 }
 
 /// A cluster as it was asked for, with where that came from.
@@ -74,7 +78,7 @@ const PULL_POLICIES: [(&str, &str); 3] =
 const UNNAMED: &str = "NAME";
 
 /// What a Deployment has itself, or is by itself.
-const OF_DEPLOYMENT: [Key; 12] = [
+const OF_DEPLOYMENT: [Key; 13] = [
     Key::Start,
     Key::StopSignal,
     Key::Server,
@@ -87,6 +91,7 @@ const OF_DEPLOYMENT: [Key; 12] = [
     Key::Image,
     Key::ImagePullPolicy,
     Key::Port,
+    Key::Pods,
 ];
 
 /// What an image is by itself, and what only a Deployment of the user's has.
@@ -102,10 +107,11 @@ const OF_IMAGE: [Key; 9] = [
     Key::Service,
 ];
 
+/// What has no meaning without an image.
+const FOR_IMAGES: [Key; 3] = [Key::ImagePullPolicy, Key::Port, Key::Pods];
+
 /// What has no meaning without a Deployment or an image.
-const FOR_CLUSTERS: [Key; 10] = [
-    Key::ImagePullPolicy,
-    Key::Port,
+const FOR_CLUSTERS: [Key; 8] = [
     Key::Container,
     Key::Service,
     Key::Namespace,
@@ -119,6 +125,13 @@ const FOR_CLUSTERS: [Key; 10] = [
 /// The longest name of an object.
 const LONGEST_NAME: usize = 253;
 const MOST_GENERATORS: u64 = 256;
+/// More take longer than anybody waits: each is measured beside the first.
+const MOST_CUTS: usize = 5;
+/// Workers that pods of each cut share evenly.
+const MOST_TOGETHER: u16 = 64;
+/// Of a pod: with less no app server starts.
+const LEAST_CORES: f64 = 0.01;
+const LEAST_MEMORY: Bytes = Bytes(16 << 20);
 /// A thousandth of a core is the smallest share that Kubernetes gives.
 const GENERATOR_CPUS: RangeInclusive<f64> = 0.001..=64.0;
 
@@ -137,6 +150,7 @@ pub fn asked_cluster(settings: &Settings<'_>) -> Result<Option<AskedCluster>, Pl
             Err(place.problem(ClusterError::DeploymentMissing))
         }
         (None, None, ..) => {
+            refuse(settings, &FOR_IMAGES, ClusterError::NoImage)?;
             refuse(settings, &FOR_CLUSTERS, ClusterError::NoDeployment)?;
             Ok(None)
         }
@@ -164,7 +178,25 @@ fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanE
         image: image.read(not_empty)?.value,
         pull_policy: policy.map(str::to_string),
         port: port.number(1, u64::from(u16::MAX))?.value as u16,
+        cuts: cuts_of(settings)?,
     })
+}
+
+fn cuts_of(settings: &Settings<'_>) -> Result<Vec<u16>, PlanError> {
+    let Some(given) = settings.get(Key::Pods) else { return Ok(vec![1]) };
+    let cuts = given.read(parse_counts)?.value;
+    if cuts.len() > MOST_CUTS || cuts::together(&cuts) > MOST_TOGETHER {
+        return Err(given.problem(ClusterError::Cuts { most: MOST_CUTS, workers: MOST_TOGETHER }));
+    }
+    let most = f64::from(cuts[cuts.len() - 1]);
+    let cores = value_of(settings, Key::Cpus, |given| given.read(str::parse::<Cores>))?;
+    let memory = value_of(settings, Key::Memory, |given| given.read(str::parse::<Bytes>))?;
+    let is_enough = cores.is_none_or(|cores| cores.get() / most >= LEAST_CORES)
+        && memory.is_none_or(|memory| memory.0 as f64 / most >= LEAST_MEMORY.0 as f64);
+    match is_enough {
+        true => Ok(cuts),
+        false => Err(given.problem(ClusterError::TooThin)),
+    }
 }
 
 /// Any value of these is wrong; it is not repeated, since that of a command may be secret.

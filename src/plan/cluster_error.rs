@@ -27,6 +27,8 @@ pub enum ClusterError {
     OfDeployment,
     #[error("it is for a Deployment of a cluster; name that with --deployment, or leave this out")]
     NoDeployment,
+    #[error("it is for an image that is tuned in a cluster; name that with --image")]
+    NoImage,
     #[error(
         "its load is sent by pods of the cluster, of an image of sweetspot; give one that the \
          cluster's nodes can pull, such as --generator-image registry.internal/sweetspot:1"
@@ -49,4 +51,16 @@ pub enum ClusterError {
          {{workers}} and {{threads}}"
     )]
     UnknownPlace { name: String, close: &'static str },
+    #[error(
+        "at most {most} ways to cut the app are tried, with numbers of pods that at most {workers} \
+         workers can be shared by evenly, such as 1,2,4"
+    )]
+    Cuts { most: usize, workers: u16 },
+    #[error("each pod would have less than 0.01 cores or 16 MiB; cut it into fewer, or give more")]
+    TooThin,
+    #[error(
+        "{pods} pods cannot share {workers} evenly; workers are those of all pods together: write \
+         multiples of {together}, or leave them out"
+    )]
+    NotShared { workers: u16, pods: u16, together: u16 },
 }

@@ -17,7 +17,8 @@ use crate::terms::{Change, Variant};
 /// Variables that say where to listen and how many workers there are, for every server.
 const RESERVED: [&str; 2] = ["PORT", "WEB_CONCURRENCY"];
 
-/// The changes of each knob, those that were typed in place of the plan file's.
+/// The changes of each knob, those that were typed in place of the plan file's. `others`: changes
+/// that the plan has beside them.
 ///
 /// # Errors
 /// A knob that is none, or that this server does not have.
@@ -25,6 +26,7 @@ pub fn knobs(
     settings: &Settings<'_>,
     app: &App,
     adapter: &'static dyn Adapter,
+    others: &[Change],
 ) -> Result<Vec<Sourced<Vec<Change>>>, PlanError> {
     let mut knobs: Vec<Sourced<Vec<Change>>> = Vec::new();
     for (at, written) in written(settings)? {
@@ -34,12 +36,11 @@ pub fn knobs(
             problem: Box::new(Problem::Knob(error)),
         };
         for changes in changes(&written, app, adapter).map_err(problem)? {
-            let mut known = knobs.iter().flat_map(|knob| &knob.value).chain(&changes);
-            let count = known.clone().count();
-            let is_twice = |change: &&Change| {
-                let same = |other: &&Change| other.name == change.name;
-                knobs.iter().flat_map(|knob| &knob.value).chain(&changes).filter(same).count() > 1
-            };
+            let earlier = || knobs.iter().flat_map(|knob| &knob.value);
+            let all = || others.iter().chain(earlier()).chain(&changes);
+            let (mut known, count) = (all(), all().count());
+            let is_twice =
+                |change: &&Change| all().filter(|other| other.name == change.name).count() > 1;
             if let Some(change) = known.find(is_twice) {
                 return Err(problem(WrittenError::Repeated { change: change.name.clone() }));
             }

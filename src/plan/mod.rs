@@ -9,6 +9,7 @@ mod bundle;
 mod checked;
 mod cluster;
 mod cluster_error;
+mod cuts;
 mod deployment;
 mod error;
 mod file;

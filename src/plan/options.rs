@@ -109,6 +109,9 @@ options! {
     ImagePullPolicy "image-pull-policy" "POLICY" Form::Text, TUNED "\"IfNotPresent\"";
     /// The port on which the image's app answers, which it is also told as PORT
     Port "port" "PORT" Form::Number, TUNED "3000";
+    /// Into how many pods the image's app is cut, such as 1,2,4: --cpus, --memory and --workers are
+    /// those of all pods together, of which each gets an even share [default: 1]
+    Pods "pods" "RANGE" Form::Counts, TUNED "\"1..4\" or [1, 2, 4]";
     /// Which of its containers runs the app [default: its only one]
     Container "container" "NAME" Form::Text, TUNED "\"app\"";
     /// The Service that leads to its pods [default: the one that does]

@@ -55,6 +55,7 @@ pub fn subject(
         deployment: asked.cluster.deployment.clone(),
         namespace: asked.cluster.namespace.clone(),
         container: asked.cluster.container.clone(),
+        cut: asked.cluster.own.as_ref().map(|own| own.cuts[0]),
     };
     let app = App { env: variables, pods: Some(pods), ..App::new(folder, Framework::Other, "") };
     Ok(Some(Subject {

@@ -144,7 +144,12 @@ fn of_cluster(asked: &AskedCluster) -> [PlanRecord; 2] {
     let (name, namespace) = (cluster.deployment.clone(), cluster.namespace.clone());
     let (pods, image) = (cluster.generators, cluster.generator_image.clone());
     let deployment = match &cluster.own {
-        Some(own) => PlannedValue::PodsOf { image: own.image.clone(), port: own.port, namespace },
+        Some(own) => PlannedValue::PodsOf {
+            image: own.image.clone(),
+            port: own.port,
+            namespace,
+            cuts: own.cuts.clone(),
+        },
         None => PlannedValue::Deployment { name, namespace },
     };
     let generators = PlannedValue::Generators { pods, image };

@@ -48,7 +48,9 @@ pub fn with_earlier(
                     give(&mut typed, Key::Namespace, namespace.clone());
                 }
             }
-            PlannedValue::PodsOf { image, port, namespace } if is_given => {
+            PlannedValue::PodsOf { image, port, namespace, cuts } if is_given => {
+                let cuts: Vec<String> = cuts.iter().map(u16::to_string).collect();
+                give(&mut typed, Key::Pods, cuts.join(","));
                 give(&mut typed, Key::Image, image.clone());
                 give(&mut typed, Key::Port, port.to_string());
                 if let Some(namespace) = namespace {

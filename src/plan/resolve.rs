@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::app::{AppHint, is_entry, recognise_as};
 use super::app_error::known;
 use super::checked::{Plan, Surroundings, goals_of};
+use super::cuts;
 use super::deployment::Deployment;
 use super::error::{PlanError, Problem};
 use super::front;
@@ -65,7 +66,9 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let cores = cores(&settings, surroundings)?;
     let memory = memory(&settings, surroundings)?;
     let most_cores = cores.value.unwrap_or(surroundings.cores);
-    let workers = workers(&settings, app, most_cores, has_threads)?;
+    let own = subject.cluster.as_ref().and_then(|asked| asked.cluster.own.as_ref());
+    let cuts = own.map_or_else(|| vec![1], |own| own.cuts.clone());
+    let workers = workers(&settings, app, &cuts, (most_cores, has_threads))?;
     let threads = threads(&settings, server, has_threads)?;
     let asked = targets(&settings, app)?;
     let targets = &asked.targets;
@@ -76,7 +79,8 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let slots = (workers.value[0], threads.value[0]);
     let db_connections = db_connections(&settings, slots, has_threads)?;
     let connection = connection(&settings, &subject)?;
-    let knobs = knobs(&settings, app, server)?;
+    let of_cuts = cuts::changes(&cuts);
+    let knobs = knobs(&settings, app, server, &of_cuts)?;
     let slo = |goal: &PlannedGoal| It::Slo {
         common: goals.has_common().then(|| goal.clone()),
         has_own: goals.has_own(),
@@ -94,7 +98,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
             true => records.of(threads, |it| It::Threads(it.clone())),
             false => threads.value,
         },
-        changes: knobs.into_iter().flat_map(|it| records.of(it, changes)).collect(),
+        changes: knobs.into_iter().flat_map(|it| records.of(it, changes)).chain(of_cuts).collect(),
         targets: records.of_targets(asked),
         goal: records.of(goal, slo),
         objective: records.of(objective(&settings)?, |it| It::Objective(*it)),
@@ -307,16 +311,21 @@ fn memory(
 fn workers(
     settings: &Settings<'_>,
     app: &App,
-    cores: Cores,
-    has_threads: bool,
+    cuts: &[u16],
+    (cores, has_threads): (Cores, bool),
 ) -> Result<Sourced<Vec<Workers>>, PlanError> {
     let of_command = app.command.as_ref().filter(|it| !it.uses(&app.env, "workers"));
     let of_command = of_command.map(|it| (it.today.workers.get(), start::NO_WORKERS));
     let of_pods = pods::only_workers(app).map(|count| (count, pods::NO_WORKERS));
+    if let (Some((_, problem)), Some(given), true) =
+        (&of_pods, settings.get(Key::Pods), cuts != [1])
+    {
+        return Err(given.problem(problem.clone()));
+    }
     let only = of_command.or(of_pods);
     let default = match &only {
         Some((count, _)) => vec![*count],
-        None => usual_workers(cores, has_threads),
+        None => cuts::shared(usual_workers(cores, has_threads), cuts),
     };
     let counts = or_default(settings.get(Key::Workers), default, |given| {
         let counts = given.read(parse_counts)?;
@@ -325,6 +334,10 @@ fn workers(
             _ => Ok(counts),
         }
     })?;
+    let of_cuts = settings.get(Key::Workers).or_else(|| settings.get(Key::Pods));
+    if let (Err(error), Some(given)) = (cuts::check(&counts.value, cuts), of_cuts) {
+        return Err(given.problem(error));
+    }
     let workers = counts.value.into_iter().map(|count| {
         Workers::new(count).expect("counts that were read, and the default ones, begin at 1")
     });

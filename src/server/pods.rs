@@ -27,7 +27,12 @@ pub struct PodTemplate {
     pub namespace: Option<String>,
     /// Which container of its pods runs the app; `None`: the only one.
     pub container: Option<String>,
+    /// Into how many pods an image's app is cut at first; `None`: the Deployment is the user's.
+    pub cut: Option<u16>,
 }
+
+/// The setting that says into how many pods the app is cut.
+pub const CUT: &str = "pods";
 
 const ABOUT: About = About {
     name: "kubernetes",
@@ -73,6 +78,7 @@ impl Adapter for Pods {
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         let Recommended { app, configuration, .. } = recommended;
+        let configuration = share(app, configuration);
         let (env, unseen) = filled_in(&app.env, configuration);
         let advice = advice_on(configuration, self.has_threads(app), unseen);
         Settings {
@@ -87,6 +93,18 @@ impl Adapter for Pods {
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
         Command.recognise_failure(last_lines)
     }
+}
+
+/// Into how many pods the app is cut; each has an even share of cores, memory and workers.
+pub fn count(app: &App) -> u16 {
+    let tried = app.changed.settings.get(CUT).and_then(|text| text.parse().ok());
+    tried.or(app.pods.as_ref().and_then(|pods| pods.cut)).unwrap_or(1)
+}
+
+/// What each of the app's pods has of a configuration of all together; at least one worker.
+pub fn share(app: &App, all: Configuration) -> Configuration {
+    let workers = (all.workers.get() / count(app)).max(1);
+    Configuration::new(workers, all.threads.get()).unwrap_or(all)
 }
 
 /// The variable that has this place alone for its value, such as `WEB_CONCURRENCY` for `workers`.
@@ -111,9 +129,10 @@ pub fn environment(app: &App, configuration: Configuration) -> BTreeMap<String, 
 }
 
 /// The command that gives the Deployment these variables, the number of workers first, and the same
-/// as a patch of its object where the container is known; empty where there are none.
+/// as a patch of its object where the container is known; empty where there are none. Of an app
+/// that is cut into several pods it is also said how many.
 fn lines(app: &App, env: &BTreeMap<String, String>) -> String {
-    let PodTemplate { deployment, namespace, container } =
+    let PodTemplate { deployment, namespace, container, cut } =
         app.pods.as_ref().expect("only an app in pods is run by this server");
     if env.is_empty() {
         return String::new();
@@ -124,10 +143,18 @@ fn lines(app: &App, env: &BTreeMap<String, String>) -> String {
         env.iter().partition(|(name, _)| is_of_workers(name));
     let all: Vec<_> = of_workers.into_iter().chain(others).collect();
     let variables = all.iter().map(|(name, value)| format!(" {name}={value}"));
-    let in_namespace = namespace.iter().map(|name| format!(" -n {name}"));
+    let in_namespace: String = namespace.iter().map(|name| format!(" -n {name}")).collect();
     let in_container = container.iter().map(|name| format!(" -c {name}"));
-    let rest: String = variables.chain(in_namespace).chain(in_container).collect();
-    let command = format!("kubectl set env deployment/{deployment}{rest}");
+    let rest: String = variables.chain([in_namespace.clone()]).chain(in_container).collect();
+    let mut command = format!("kubectl set env deployment/{deployment}{rest}");
+    if let (Some(_), pods @ 2..) = (cut, count(app)) {
+        command = format!(
+            "# {pods} pods, each with an equal part of the cores and memory measured: a lost one \
+             takes {:.0} % along\n{command}\nkubectl scale deployment/{deployment} \
+             --replicas={pods}{in_namespace}",
+            100.0 / f64::from(pods)
+        );
+    }
     let Some(container) = container else { return command };
     let of_namespace = namespace.iter().map(|name| format!(", namespace: {name}"));
     let of_namespace: String = of_namespace.collect();
@@ -152,7 +179,8 @@ mod tests {
     use crate::terms::Change;
 
     fn app(env: &[(&str, &str)]) -> App {
-        let pods = PodTemplate { deployment: "shop".into(), namespace: None, container: None };
+        let pods =
+            PodTemplate { deployment: "shop".into(), namespace: None, container: None, cut: None };
         App {
             pods: Some(pods),
             env: env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
@@ -217,7 +245,7 @@ mod tests {
         assert!(!format!("{settings:?}").contains("s3cret"));
 
         let (namespace, container) = (Some("web".to_string()), Some("app".to_string()));
-        app.pods = Some(PodTemplate { deployment: "shop".into(), namespace, container });
+        app.pods = Some(PodTemplate { deployment: "shop".into(), namespace, container, cut: None });
         let lines = written(&app).config_snippet;
         let patch = "\
 # or as a patch, for kustomize or kubectl patch
@@ -233,6 +261,28 @@ spec:
         - {name: WEB_CONCURRENCY, value: \"4\"}
         - {name: RAILS_MAX_THREADS, value: \"5\"}";
         assert_eq!(lines, format!("{expected} -n web -c app\n{patch}"));
+    }
+
+    #[test]
+    fn pods_of_an_image_share_the_workers_that_were_measured_together() {
+        let mut app = app(&[("RAILS_MAX_THREADS", "{threads}"), ("WEB_CONCURRENCY", "{workers}")]);
+        let of_all = Configuration::new(4, 5).unwrap();
+        assert_eq!((count(&app), share(&app, of_all)), (1, of_all));
+        app.pods.as_mut().unwrap().cut = Some(1);
+        let two = Change {
+            knob: CUT.into(),
+            name: "pods=2".into(),
+            env: [].into(),
+            settings: [(CUT.to_string(), "2".to_string())].into(),
+        };
+        let cut = app.with_changes([&two]);
+        assert_eq!((count(&cut), share(&cut, of_all)), (2, Configuration::new(2, 5).unwrap()));
+        let lines = written(&cut).config_snippet;
+        let expected = "\
+# 2 pods, each with an equal part of the cores and memory measured: a lost one takes 50 % along
+kubectl set env deployment/shop WEB_CONCURRENCY=2 RAILS_MAX_THREADS=5
+kubectl scale deployment/shop --replicas=2";
+        assert_eq!(lines, expected);
     }
 
     #[test]

@@ -5,13 +5,13 @@
 
 use super::App;
 
-/// What a pod does at the rate that it is to run at from day to day.
+/// What the app's pods do together at the rate that they are to run at from day to day.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PodAtWork {
+pub struct AtWork {
     pub rate_rps: f64,
-    /// Cores that it uses then.
+    /// Cores that they use then.
     pub cores: f64,
-    /// Its CPU is what limits it: else CPU says little of how near its limit it is.
+    /// CPU is what limits them: else it says little of how near their limit they are.
     pub is_limited_by_cpu: bool,
 }
 
@@ -22,13 +22,17 @@ fn millicores(cores: f64) -> u64 {
 
 /// Lines for people, after those that set the variables: pods are added where one has as much to do
 /// as it should.
-pub fn lines(app: &App, at_work: PodAtWork) -> String {
+pub fn lines(app: &App, at_work: AtWork) -> String {
     let Some(pods) = &app.pods else { return String::new() };
     let name = &pods.deployment;
     let namespace = pods.namespace.iter().map(|it| format!(", namespace: {it}"));
     let namespace: String = namespace.collect();
-    let rate = at_work.rate_rps.round();
-    let cores = format!("{:.2}", at_work.cores);
+    let pods_now = super::pods::count(app);
+    let (fewest, most) = (pods_now.max(2), (2 * pods_now).max(10));
+    let count = f64::from(pods_now);
+    let (rate, cores) = ((at_work.rate_rps / count).round(), at_work.cores / count);
+    let target = millicores(cores);
+    let cores = format!("{cores:.2}");
     match at_work.is_limited_by_cpu {
         true => format!(
             "---\n# a pod more where each serves {rate:.0} requests/s, which takes {cores} \
@@ -36,9 +40,8 @@ pub fn lines(app: &App, at_work: PodAtWork) -> String {
              apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n\
              metadata: {{name: {name}{namespace}}}\nspec:\n  \
              scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {name}}}\n  \
-             minReplicas: 2\n  maxReplicas: 10\n  metrics:\n  - type: Resource\n    \
-             resource: {{name: cpu, target: {{type: AverageValue, averageValue: {}m}}}}",
-            millicores(at_work.cores)
+             minReplicas: {fewest}\n  maxReplicas: {most}\n  metrics:\n  - type: Resource\n    \
+             resource: {{name: cpu, target: {{type: AverageValue, averageValue: {target}m}}}}"
         ),
         false => format!(
             "---\n# a pod more where each serves {rate:.0} requests/s. CPU does not limit it \
@@ -46,8 +49,8 @@ pub fn lines(app: &App, at_work: PodAtWork) -> String {
              your metric\n\
              apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n\
              metadata: {{name: {name}{namespace}}}\nspec:\n  \
-             scaleTargetRef: {{name: {name}}}\n  minReplicaCount: 2\n  maxReplicaCount: 10\n  \
-             triggers:\n  - type: prometheus\n    metadata:\n      \
+             scaleTargetRef: {{name: {name}}}\n  minReplicaCount: {fewest}\n  \
+             maxReplicaCount: {most}\n  triggers:\n  - type: prometheus\n    metadata:\n      \
              serverAddress: http://prometheus:9090\n      \
              query: sum(rate(http_requests_total{{service=\"{name}\"}}[1m]))\n      \
              threshold: \"{rate:.0}\""
@@ -62,10 +65,11 @@ mod tests {
 
     #[test]
     fn pods_are_added_by_cpu_where_that_limits_them_and_else_by_requests() {
-        let pods = PodTemplate { deployment: "shop".into(), namespace: None, container: None };
+        let pods =
+            PodTemplate { deployment: "shop".into(), namespace: None, container: None, cut: None };
         let app = App { pods: Some(pods), ..App::new("/", Framework::Other, "") };
         let at_work =
-            |is_limited_by_cpu| PodAtWork { rate_rps: 247.8, cores: 0.3301, is_limited_by_cpu };
+            |is_limited_by_cpu| AtWork { rate_rps: 247.8, cores: 0.3301, is_limited_by_cpu };
         let by_cpu = lines(&app, at_work(true));
         assert!(by_cpu.contains("248 requests/s, which takes 0.33 cores"), "{by_cpu}");
         assert!(by_cpu.contains("{type: AverageValue, averageValue: 331m}"), "{by_cpu}");

@@ -14,7 +14,7 @@ use crate::place::kubernetes::{self, Lease, LeaseError, OwnApp, PodOf, Pods, Pod
 use crate::plan::{Cluster, Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::store::Store;
-use crate::terms::{Bytes, Secrets, StopSignal};
+use crate::terms::{Bytes, Configuration, Secrets, StopSignal};
 
 pub use crate::place::kubernetes::Restored;
 pub use connect::{ConnectError, Found, connect, identifier};
@@ -108,6 +108,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
             None => cluster.deployment.clone(),
         },
         own: own(plan, cluster),
+        smallest: Configuration { workers: plan.workers[0], threads: plan.threads[0] },
         container: cluster.container.clone(),
         service: cluster.service.clone(),
         app: plan.app.clone(),
@@ -139,8 +140,8 @@ fn own(plan: &Plan, cluster: &Cluster) -> Option<OwnApp> {
         image: own.image.clone(),
         pull_policy: own.pull_policy.clone(),
         port: own.port,
-        cores: plan.cores?.get(),
-        memory_bytes: plan.memory?.0,
+        cores: plan.cores?,
+        memory: plan.memory?,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::knobs;
 use crate::plan::Plan;
 use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer, ObjectiveAnswer, Weighed};
-use crate::server::scaling::{self, PodAtWork};
+use crate::server::scaling::{self, AtWork};
 use crate::server::{self, Inspection, Recommended};
 use crate::stats::Estimate;
 use crate::summary::goals;
@@ -134,51 +134,50 @@ fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
         latency_at_rps: choice.latency_at_rps,
         latency_s_p95: choice.p95_s,
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
-        settings: scaled(choice, facts, settings(facts, configuration, answer.knobs.as_ref())),
+        settings: settings(choice, facts, answer.knobs.as_ref()),
         memory_bytes: choice.memory_bytes,
         database_connections: configuration.slots(),
     }
 }
 
-/// With the changes that are recommended, and where these ask for other threads, with those.
-fn settings(
-    facts: &Facts<'_>,
-    configuration: Configuration,
-    found: Option<&KnobsAnswer>,
-) -> Settings {
+/// With the changes that are recommended, and where these ask for other threads, with those; of a
+/// Deployment also with an autoscaler.
+fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> Settings {
     let Facts { plan, machine, inspection, .. } = facts;
     let variant = found.map_or(Variant::AS_IT_IS, |found| found.recommended);
-    let configuration = found.map_or(configuration, |found| found.recommended_at);
+    let configuration = found.map_or(choice.capacity.configuration, |found| found.recommended_at);
     let app = plan.app.with_changes(variant.of_list(&plan.changes));
     let recommended = Recommended { app: &app, inspection, configuration, cores: machine.cores };
-    server::find(&plan.server)
+    let mut settings = server::find(&plan.server)
         .map(|adapter| server::settings(adapter, recommended))
-        .unwrap_or_default()
+        .unwrap_or_default();
+    // What a way to cut the app that was not held at the end uses then is not known.
+    let is_held_so = server::pods::count(&app) == server::pods::count(&plan.app);
+    if let Some(at_work) = at_work(choice, facts).filter(|_| is_held_so) {
+        settings.config_snippet.push('\n');
+        settings.config_snippet.push_str(&scaling::lines(&app, at_work));
+    }
+    settings
 }
 
-/// Of a Deployment, with an autoscaler for what a pod was seen to use.
-fn scaled(choice: &Choice, facts: &Facts<'_>, mut settings: Settings) -> Settings {
+/// What a Deployment's pods were seen to use. `None`: that is not known, or these are no pods.
+fn at_work(choice: &Choice, facts: &Facts<'_>) -> Option<AtWork> {
+    facts.plan.cluster.as_ref()?;
     let of_choice = |trial: &&TrialSummary| trial.configuration == choice.capacity.configuration;
-    let held = facts.held.filter(of_choice);
-    let (Some(trial), Some(_)) = (held, &facts.plan.cluster) else { return settings };
+    let trial = facts.held.filter(of_choice)?;
     let rate_rps = choice.capacity.rps.value * OPERATING_SHARE;
     let server = trial.cpu_s.iter().filter(|(role, _)| *role != "generator");
     let cpu_s: f64 = server.map(|(_, cpu_s)| cpu_s).sum();
     let replies = trial.summary.completed as f64;
-    if replies == 0.0 || cpu_s == 0.0 {
-        return settings;
-    }
-    let at_work = PodAtWork {
+    let is_known = replies > 0.0 && cpu_s > 0.0;
+    is_known.then(|| AtWork {
         rate_rps,
         cores: rate_rps * cpu_s / replies,
         is_limited_by_cpu: matches!(
             choice.limit.kind,
             LimitKind::Cores | LimitKind::Quota | LimitKind::Gvl
         ),
-    };
-    settings.config_snippet.push('\n');
-    settings.config_snippet.push_str(&scaling::lines(&facts.plan.app, at_work));
-    settings
+    })
 }
 
 fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {

@@ -42,12 +42,15 @@ pub enum PlannedValue {
         name: String,
         namespace: Option<String>,
     },
-    /// A pod of a cluster that is made to be tuned, of this image, which answers at this port;
+    /// Pods of a cluster that are made to be tuned, of this image, which answers at this port;
     /// stands in a plan in place of a Deployment.
     PodsOf {
         image: String,
         port: u16,
         namespace: Option<String>,
+        /// Into how many pods the app is cut, each number a way to do it.
+        #[serde(default = "one_pod")]
+        cuts: Vec<u16>,
     },
     /// Pods of the cluster that send the load together, and their image of sweetspot.
     Generators {
@@ -114,6 +117,11 @@ pub enum PlannedValue {
     Runtime(String),
     /// What the server's adapter has to say of the app's settings.
     Remark(Stated<Remark>),
+}
+
+/// As all had it before there were cuts.
+fn one_pod() -> Vec<u16> {
+    vec![1]
 }
 
 /// Where a value came from.

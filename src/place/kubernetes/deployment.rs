@@ -152,17 +152,20 @@ pub struct Wanted<'a> {
     pub path: &'a str,
     /// A port's number or name in the pod.
     pub port: &'a Value,
+    /// How many pods, and what each may use where that is ours to say: cores and bytes of memory.
+    pub pods: u16,
+    pub limits: Option<(f64, u64)>,
     /// Tells our session from others, and each start of it.
     pub run: &'a str,
     pub start: u32,
 }
 
-/// Its `spec` for one start: one pod, nothing beside it while it is replaced, these variables, and
-/// no probe that could take a pod away because it is busy. That it serves is asked once, when it
-/// starts.
+/// Its `spec` for one start: these pods, nothing beside them while they are replaced, these
+/// variables, and no probe that could take a pod away because it is busy. Whether one serves is
+/// asked once, when it starts.
 pub fn spec(before: &Value, wanted: &Wanted<'_>) -> Value {
     let mut spec = before.clone();
-    spec["replicas"] = 1.into();
+    spec["replicas"] = wanted.pods.into();
     spec["strategy"] = json!({ "type": "Recreate" });
     // Ours must not push out of its history what people may want to roll back to.
     let kept = before["revisionHistoryLimit"].as_u64().unwrap_or(USUAL_HISTORY);
@@ -181,12 +184,22 @@ pub fn spec(before: &Value, wanted: &Wanted<'_>) -> Value {
     template["metadata"]["annotations"][VARIABLES] = names.join(",").into();
     let container = &mut template["spec"]["containers"][wanted.container.index];
     set_variables(container, wanted.variables);
+    if let Some((cores, memory_bytes)) = wanted.limits {
+        container["resources"] = resources(cores, memory_bytes);
+    }
     container["startupProbe"] = startup_probe(container, wanted);
     if let Some(container) = container.as_object_mut() {
         container.remove("livenessProbe");
         container.remove("readinessProbe");
     }
     spec
+}
+
+/// What a pod requests is what it may use.
+pub fn resources(cores: f64, memory_bytes: u64) -> Value {
+    let size =
+        json!({ "cpu": format!("{}m", (1e3 * cores).round()), "memory": memory_bytes.to_string() });
+    json!({ "requests": size, "limits": size })
 }
 
 /// In the place that each has among the container's, since a variable may refer to one before it.
@@ -197,11 +210,16 @@ fn set_variables(container: &mut Value, variables: &BTreeMap<String, String>) {
     let Some(env) = container["env"].as_array_mut() else { return };
     for (name, value) in variables {
         let set = json!({ "name": name, "value": value });
-        match env.iter_mut().find(|of| of["name"] == **name) {
-            Some(there) => *there = set,
+        match place_of(env, name) {
+            Some(index) => env[index] = set,
             None => env.push(set),
         }
     }
+}
+
+/// Of a variable that stands there twice, the last is the one that the container gets.
+fn place_of(env: &[Value], name: &str) -> Option<usize> {
+    env.iter().rposition(|of| of["name"] == *name)
 }
 
 fn startup_probe(container: &Value, wanted: &Wanted<'_>) -> Value {
@@ -216,24 +234,14 @@ fn startup_probe(container: &Value, wanted: &Wanted<'_>) -> Value {
     probe
 }
 
-/// How the pods of one start stand.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rollout {
-    Waiting,
-    /// One pod, the new one, and it serves.
-    Done,
-}
-
-/// Whether the cluster has done what the object says since it was changed to this generation.
-pub fn rollout(deployment: &Value, generation: i64) -> Rollout {
+/// Whether the cluster has done what the object says since it was changed to this generation: these
+/// pods are there, all of them new, no other is, and they serve.
+pub fn is_rolled_out(deployment: &Value, generation: i64, pods: u16) -> bool {
     let status = &deployment["status"];
     let count = |what: &str| status[what].as_i64().unwrap_or(0);
     let is_seen = count("observedGeneration") >= generation;
     let counts = ["replicas", "updatedReplicas", "availableReplicas"].map(count);
-    match is_seen && counts == [1, 1, 1] {
-        true => Rollout::Done,
-        false => Rollout::Waiting,
-    }
+    is_seen && counts == [i64::from(pods); 3]
 }
 
 /// Which object this is: somebody else's change makes another generation of it.
@@ -336,9 +344,9 @@ fn copy(to: &mut Value, from: &Value, key: &str) {
 
 fn copy_variable(to: &mut Value, from: &Value, name: &str) {
     let Some(env) = to["env"].as_array_mut() else { return };
-    let was = from["env"].as_array().into_iter().flatten().find(|of| of["name"] == *name);
-    match (env.iter().position(|of| of["name"] == *name), was) {
-        (Some(index), Some(was)) => env[index] = was.clone(),
+    let before = from["env"].as_array().map_or(&[][..], Vec::as_slice);
+    match (place_of(env, name), place_of(before, name)) {
+        (Some(index), Some(was)) => env[index] = before[was].clone(),
         (Some(index), None) => drop(env.remove(index)),
         (None, _) => {}
     }
@@ -414,6 +422,8 @@ mod tests {
             variables: &variables,
             path: "/",
             port: &port,
+            pods: 1,
+            limits: None,
             run: "r1",
             start: 2,
         };
@@ -435,6 +445,22 @@ mod tests {
         one.as_object_mut().unwrap().remove("readinessProbe");
         let asked = &spec(&bare["spec"], &wanted)["template"]["spec"]["containers"][0];
         assert_eq!(asked["startupProbe"]["httpGet"], json!({ "path": "/", "port": 9292 }));
+        let mut twice = deployment.clone();
+        let env = &mut twice["spec"]["template"]["spec"]["containers"][0]["env"];
+        let again = json!({ "name": "WEB_CONCURRENCY", "value": "3" });
+        env.as_array_mut().unwrap().push(again.clone());
+        let set = spec(&twice["spec"], &wanted);
+        let env = |of: &Value| of["template"]["spec"]["containers"][0]["env"][3].clone();
+        assert_eq!(
+            (env(&set)["value"].as_str(), env(&restored(&set, &twice["spec"]))),
+            (Some("4"), again)
+        );
+        let cut = Wanted { pods: 4, limits: Some((0.25, 128 << 20)), ..wanted };
+        let four = spec(&deployment["spec"], &cut);
+        assert_eq!(four["replicas"], 4);
+        let resources = &four["template"]["spec"]["containers"][0]["resources"];
+        assert_eq!(resources["limits"], json!({ "cpu": "250m", "memory": "134217728" }));
+        assert_eq!(resources["limits"], resources["requests"]);
     }
 
     #[test]
@@ -470,6 +496,8 @@ mod tests {
             variables: &variables,
             path: "/",
             port: &json!(80),
+            pods: 1,
+            limits: None,
             run: "r",
             start: 1,
         };
@@ -491,17 +519,18 @@ mod tests {
     }
 
     #[test]
-    fn a_rollout_is_over_once_the_only_pod_is_the_new_one() {
+    fn a_rollout_is_over_once_all_pods_are_new_and_no_other_is_there() {
         let at = |seen: i64, counts: [i64; 3]| {
             let status = json!({ "observedGeneration": seen, "replicas": counts[0],
                 "updatedReplicas": counts[1], "availableReplicas": counts[2] });
-            rollout(&json!({ "status": status }), 4)
+            [1, 2].map(|pods| is_rolled_out(&json!({ "status": status }), 4, pods))
         };
-        assert_eq!(at(4, [1, 1, 1]), Rollout::Done);
-        assert_eq!(at(3, [1, 1, 1]), Rollout::Waiting, "that was before the change");
-        assert_eq!(at(4, [2, 1, 1]), Rollout::Waiting);
-        assert_eq!(at(4, [1, 1, 0]), Rollout::Waiting);
-        assert_eq!(rollout(&json!({}), 1), Rollout::Waiting);
+        assert_eq!(at(4, [1, 1, 1]), [true, false]);
+        assert_eq!(at(4, [2, 2, 2]), [false, true]);
+        assert_eq!(at(3, [1, 1, 1]), [false, false], "that was before the change");
+        assert_eq!(at(4, [2, 1, 1]), [false, false]);
+        assert_eq!(at(4, [1, 1, 0]), [false, false]);
+        assert!(!is_rolled_out(&json!({}), 1, 1));
     }
 
     #[test]

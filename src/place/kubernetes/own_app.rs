@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
 use super::objects::owner_reference;
-use super::paths;
+use super::{deployment, paths};
+use crate::terms::{Bytes, Cores};
 
-/// What its pods are to be like: what they request is what they get.
+/// What its pods are to be like: what they request is what they get, in equal parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnApp {
     pub image: String,
@@ -16,8 +17,9 @@ pub struct OwnApp {
     pub pull_policy: Option<String>,
     /// Where the app answers, which it is also told as `PORT`.
     pub port: u16,
-    pub cores: f64,
-    pub memory_bytes: u64,
+    /// Of all pods together.
+    pub cores: Cores,
+    pub memory: Bytes,
 }
 
 /// What was made; removed when this is dropped.
@@ -50,17 +52,18 @@ impl OwnApp {
         Ok(made)
     }
 
+    /// What each of so many pods may use: cores and bytes of memory.
+    pub fn share(&self, pods: u16) -> (f64, u64) {
+        (self.cores.get() / f64::from(pods), self.memory.0 / u64::from(pods))
+    }
+
     fn deployment(&self, name: &str) -> Value {
-        let size = json!({
-            "cpu": format!("{}m", (1e3 * self.cores).round()),
-            "memory": self.memory_bytes.to_string(),
-        });
         let mut container = json!({
             "name": "app",
             "image": self.image,
             "env": [{ "name": "PORT", "value": self.port.to_string() }],
             "ports": [{ "containerPort": self.port }],
-            "resources": { "requests": size, "limits": size },
+            "resources": deployment::resources(self.cores.get(), self.memory.0),
             "securityContext": {
                 "allowPrivilegeEscalation": false,
                 "capabilities": { "drop": ["ALL"] },
@@ -132,7 +135,6 @@ impl Drop for Made<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::kubernetes::deployment;
 
     #[test]
     fn its_pods_get_what_they_request_and_the_service_leads_to_them() {
@@ -140,8 +142,8 @@ mod tests {
             image: "shop:1".into(),
             pull_policy: Some("Never".into()),
             port: 3000,
-            cores: 1.5,
-            memory_bytes: 512 << 20,
+            cores: Cores::new(1.5).unwrap(),
+            memory: Bytes(512 << 20),
         };
         let made = own.deployment("x");
         let found = deployment::container(&made, None).unwrap();
@@ -150,6 +152,7 @@ mod tests {
         let container = &made["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(container["resources"]["limits"], container["resources"]["requests"]);
         assert_eq!(container["imagePullPolicy"], "Never");
+        assert_eq!(own.share(2), (0.75, 256 << 20));
         let selector = &own.service("x")["spec"]["selector"];
         assert_eq!(selector, &made["spec"]["template"]["metadata"]["labels"]);
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::api::{Api, items};
 use super::changing::Changing;
-use super::deployment::{self, Container, Rollout, Wanted};
+use super::deployment::{self, Container, Wanted};
 use super::error::{cluster, of_fleet};
 use super::fleet::Order;
 use super::lease::{Lease, LeaseError};
@@ -21,8 +21,8 @@ use super::loads::Loads;
 use super::objects::PodOf;
 use super::own_app::{Made, OwnApp};
 use super::patience::patiently;
+use super::running::{RunningPod, RunningPods};
 use super::service::{self, Door};
-use super::watching::{self, Watching};
 use super::{found, paths, pods};
 use crate::place::local::log::worth_showing;
 use crate::place::{Observed, Offer, Place, PlaceError, Started};
@@ -55,6 +55,8 @@ pub struct PodsSettings {
     pub deployment: String,
     /// What is made under this name for the time; `None`: it is there.
     pub own: Option<OwnApp>,
+    /// Stands for what an image runs with today, which is nothing.
+    pub smallest: Configuration,
     /// `None`: its pods' only one.
     pub container: Option<String>,
     /// `None`: the one that leads to its pods.
@@ -97,23 +99,17 @@ pub struct Pods<'a> {
     lease: Lease<'a>,
     /// Removed last.
     made: Option<Made<'a>>,
-    running: Option<Running>,
+    running: Option<RunningPods>,
     starts: u32,
     born: Instant,
 }
 
-/// A pod that was started.
-struct Running {
-    pod: String,
-    configuration: Configuration,
-    restarts: u64,
-    watching: Option<Watching>,
-}
-
 /// How waiting for a rollout ended.
 enum Came {
-    Up { pod: String, restarts: u64 },
-    Failed(BootEnd),
+    /// Names of pods, and how often each had to be started again.
+    Up(Vec<(String, u64)>),
+    /// Of which pod, where it is one's.
+    Failed(BootEnd, Option<String>),
 }
 
 impl<'a> Pods<'a> {
@@ -136,7 +132,10 @@ impl<'a> Pods<'a> {
         let changing = Changing::read(api, namespace, name, &settings.run).map_err(cluster)?;
         let of_it = |why: String| PlaceError::Cluster(format!("Deployment {name}: {why}"));
         let named = settings.container.as_deref();
-        let (container, machine) = found::look(api, namespace, &changing.object, named)?;
+        let (container, mut machine) = found::look(api, namespace, &changing.object, named)?;
+        if let Some(OwnApp { cores, memory, .. }) = settings.own {
+            (machine.cores, machine.memory_bytes) = (cores, memory);
+        }
         deployment::check(&changing.object).map_err(of_it)?;
         let labels = deployment::labels(&changing.object);
         let of_pods = deployment::labels_of_pods(&changing.object);
@@ -168,16 +167,12 @@ impl<'a> Pods<'a> {
         paths::core(&self.settings.namespace, kind)
     }
 
-    /// Looks into the container, where nobody does, or not any more.
+    /// Looks into the containers, where nobody does, or not any more.
     fn watch_again(&mut self) {
-        let (pods, cores) = (self.core("pods"), self.machine.cores.get());
-        let Some(running) = &mut self.running else { return };
-        if running.watching.as_ref().is_some_and(|watching| !watching.is_over()) {
-            return;
+        let path = self.core("pods");
+        if let Some(running) = &mut self.running {
+            running.watch(self.api, &path, &self.container.name);
         }
-        let (path, name) = (format!("{pods}/{}", running.pod), &self.container.name);
-        let watching = Watching::begin(self.api, (&path, name), running.configuration, cores);
-        running.watching = watching.ok();
     }
 
     /// The generators, made when they are needed first.
@@ -205,8 +200,9 @@ impl<'a> Pods<'a> {
         Ok(())
     }
 
-    /// Waits until the only pod is the one of this start, it serves, and the Service leads to it.
-    fn await_pod(&self, generation: i64) -> Result<Came, PlaceError> {
+    /// Waits until the only pods are these many of this start, they serve, and the Service leads to
+    /// all of them.
+    fn await_pods(&self, generation: i64, count: u16) -> Result<Came, PlaceError> {
         let mut began = Instant::now();
         let mut is_made = false;
         loop {
@@ -221,21 +217,25 @@ impl<'a> Pods<'a> {
                 // What was there before may take its time to end.
                 (is_made, began) = (true, Instant::now());
             }
-            let failed = pods.iter().find_map(|pod| self.failure_of(pod));
-            if let Some(end) = failed {
-                return Ok(Came::Failed(end));
+            let failed = pods.iter().find_map(|pod| Some((self.failure_of(pod)?, pods::name(pod))));
+            if let Some((end, pod)) = failed {
+                return Ok(Came::Failed(end, Some(pod)));
             }
             let object = self.changing.look().map_err(cluster)?;
-            if let (Rollout::Done, [pod]) = (deployment::rollout(&object, generation), &*pods)
-                && pods::address(pod).is_some()
-                && self.leads_to()? == BTreeSet::from([pods::name(pod)])
+            let has_address = |pod: &Value| pods::address(pod).is_some();
+            if deployment::is_rolled_out(&object, generation, count)
+                && pods.len() == usize::from(count)
+                && pods.iter().all(has_address)
+                && self.leads_to()? == pods.iter().map(pods::name).collect()
             {
                 thread::sleep(PROXY_SYNC);
-                let restarts = pods::restarts(pod, &self.container.name);
-                return Ok(Came::Up { pod: pods::name(pod), restarts });
+                let restarts = |pod: &Value| pods::restarts(pod, &self.container.name);
+                return Ok(Came::Up(
+                    pods.iter().map(|it| (pods::name(it), restarts(it))).collect(),
+                ));
             }
             if began.elapsed() > BOOT_PATIENCE {
-                return Ok(Came::Failed(self.too_late(&pods)));
+                return Ok(Came::Failed(self.too_late(&pods), None));
             }
             thread::sleep(LOOK);
         }
@@ -315,9 +315,10 @@ impl<'a> Pods<'a> {
         self.settings.secrets.clone().with_given(variables).mask_lines(&lines)
     }
 
-    fn boot_failure(&self, end: BootEnd) -> BootFailure {
-        let pods = self.pods().unwrap_or_default();
-        let name = pods.last().map(pods::name).unwrap_or_default();
+    /// `pod`: whose it is; `None`: the last one's as well as another's.
+    fn boot_failure(&self, end: BootEnd, pod: Option<String>) -> BootFailure {
+        let last = || self.pods().unwrap_or_default().last().map(pods::name);
+        let name = pod.or_else(last).unwrap_or_default();
         let mut lines = self.last_lines(&name, true);
         if lines.is_empty() {
             lines = self.last_lines(&name, false);
@@ -334,15 +335,12 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// A pod that is up, but whose server says that it runs with another setting.
-    fn unless_ignored(
-        &self,
-        configuration: Configuration,
-        pod: &str,
-    ) -> Result<(), Box<BootFailure>> {
+    /// A pod that is up, but whose server says that it runs with another setting than `each` pod
+    /// was told.
+    fn unless_ignored(&self, each: Configuration, pod: &str) -> Result<(), Box<BootFailure>> {
         let lines = self.last_lines(pod, false);
         let Printed { workers, threads } = server::printed(&lines);
-        let Configuration { workers: wanted, threads: most } = configuration;
+        let Configuration { workers: wanted, threads: most } = each;
         let wanted = [("workers", workers, wanted.get()), ("threads", threads, most.get())];
         let is_ours = |place: &str| server::pods::uses(&self.settings.app.env, place);
         let ours = wanted.into_iter().filter(|(place, ..)| is_ours(place));
@@ -359,9 +357,9 @@ impl<'a> Pods<'a> {
         }))
     }
 
-    /// How the pod that the load went to has fared.
-    fn death(&self, running: &Running) -> Result<Option<TrialFailure>, PlaceError> {
-        let path = format!("{}/{}", self.core("pods"), running.pod);
+    /// How a pod that the load went to has fared.
+    fn death(&self, running: &RunningPod) -> Result<Option<TrialFailure>, PlaceError> {
+        let path = format!("{}/{}", self.core("pods"), running.name);
         let pod = patiently(|| self.api.get(&path)).map_err(cluster)?;
         let name = &self.container.name;
         let how = match &pod {
@@ -375,7 +373,7 @@ impl<'a> Pods<'a> {
                 pods::State::Succeeded => ProcessEnd::ExitStatus(0),
             },
         };
-        let last_lines = worth_showing(&self.last_lines(&running.pod, pod.is_some()));
+        let last_lines = worth_showing(&self.last_lines(&running.name, pod.is_some()));
         let status = ServerEnd::ProcessEnded { how }.into();
         Ok(Some(TrialFailure::Died { status, last_lines }))
     }
@@ -401,7 +399,6 @@ impl Place for Pods<'_> {
         let head = format!("limitBytes={HEAD_BYTES}");
         let lines = pod.map(|pod| self.lines_of(&pod, &head)).unwrap_or_default();
         let printed = server::printed(&lines);
-        let one = Configuration::new(1, 1).expect("one of each can run");
         let named = |place: &str| -> Option<(String, Option<u16>)> {
             let name = server::pods::variable_of(&self.settings.app, place)?;
             let value = self.container.variables.get(&name).and_then(|it| it.trim().parse().ok());
@@ -416,8 +413,9 @@ impl Place for Pods<'_> {
             today(printed.workers, &workers).max(1),
             today(printed.threads, &threads).max(1),
         );
+        let current = current.ok().filter(|_| self.made.is_none());
         Ok(Inspection {
-            current: current.unwrap_or(one),
+            current: current.unwrap_or(self.settings.smallest),
             server_version: self.container.image.clone(),
             runtime_version: String::new(),
             lacks_yjit: false,
@@ -440,26 +438,32 @@ impl Place for Pods<'_> {
         self.ensure_loads()?;
         self.give_a_sign()?;
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
+        let (count, each) = (server::pods::count(&app), server::pods::share(&app, configuration));
         let wanted = Wanted {
             container: &self.container,
-            variables: &server::pods::environment(&app, configuration),
+            variables: &server::pods::environment(&app, each),
             path: &self.settings.ready_path,
             port: &self.door.target_port,
+            pods: count,
+            limits: self.settings.own.as_ref().map(|own| own.share(count)),
             run: &self.settings.run,
             start: self.starts,
         };
         let spec = deployment::spec(&self.changing.original(), &wanted);
         let began = Instant::now();
         let generation = self.changing.set(&spec).map_err(cluster)?;
-        let (pod, restarts) = match self.await_pod(generation)? {
-            Came::Up { pod, restarts } => (pod, restarts),
-            Came::Failed(end) => return Ok(Started::Failed(self.boot_failure(end))),
+        let pods = match self.await_pods(generation, count)? {
+            Came::Up(pods) => pods,
+            Came::Failed(end, pod) => return Ok(Started::Failed(self.boot_failure(end, pod))),
         };
         let boot = began.elapsed();
-        if let Err(failure) = self.unless_ignored(configuration, &pod) {
-            return Ok(Started::Failed(*failure));
+        for (pod, _) in &pods {
+            if let Err(failure) = self.unless_ignored(each, pod) {
+                return Ok(Started::Failed(*failure));
+            }
         }
-        self.running = Some(Running { pod, configuration, restarts, watching: None });
+        let cores = self.machine.cores.get() / f64::from(count);
+        self.running = Some(RunningPods::new(pods, each, cores));
         self.watch_again();
         Ok(Started::Ready { boot })
     }
@@ -471,7 +475,7 @@ impl Place for Pods<'_> {
     ) -> Result<Observed, PlaceError> {
         self.give_a_sign()?;
         self.watch_again();
-        let running = self.running.as_ref().expect("a load is offered to a pod that was started");
+        let running = self.running.as_ref().expect("a load is offered to pods that were started");
         let loads = self.loads.as_mut().expect("generators are there before the first start");
         let loops = (self.settings.generator.cpus.ceil() as u16).max(1);
         let mut origin = None;
@@ -491,9 +495,9 @@ impl Place for Pods<'_> {
                 format!("the generator at {} was lost in the middle of a load", member.address);
             return Err(PlaceError::Cluster(why));
         }
-        let record = |watching: &Watching| watching.record(origin.unwrap_or_else(Instant::now));
-        let monitor = running.watching.as_ref().map_or_else(watching::nothing, record);
-        let failure = self.death(running)?;
+        let monitor = running.record(origin.unwrap_or_else(Instant::now));
+        let deaths = running.pods.iter().map(|pod| self.death(pod));
+        let failure = deaths.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
         Ok(Observed { load: sent.record, monitor, failure })
     }
 

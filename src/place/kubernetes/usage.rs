@@ -3,7 +3,8 @@
 //!
 //! In: lines that a shell prints in the container ([`SCRIPT`]). Out: what a monitor on the node
 //! would have recorded, as far as it is seen from there. Only computes: whoever runs the shell
-//! hands its lines to [`Looks`], two looks in a row to [`second()`], and the last to [`memory()`].
+//! hands its lines to [`Looks`], two looks in a row to [`second()`], the last to [`memory()`], and
+//! the records of several pods to [`together()`].
 
 mod look;
 mod memory;
@@ -11,12 +12,14 @@ mod read;
 mod roles;
 mod script;
 mod second;
+mod together;
 
 pub use look::{Look, Process};
 pub use memory::memory;
 pub use read::Looks;
 pub use script::{SCRIPT, script};
 pub use second::{blind_spots, second};
+pub use together::together;
 
 #[cfg(test)]
 mod tests;

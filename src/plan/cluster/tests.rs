@@ -51,6 +51,10 @@ fn deployment() -> Typed {
     Typed::default().with(Key::Deployment, "shop").with(Key::GeneratorImage, "sweetspot:1")
 }
 
+fn deployment_of_image() -> Typed {
+    Typed::default().with(Key::Image, "shop:1").with(Key::GeneratorImage, "sweetspot:1")
+}
+
 fn with_env(env: &[&str]) -> Typed {
     deployment().with_all(Key::Env, env.iter().copied())
 }
@@ -117,7 +121,8 @@ fn a_deployment_is_planned_from_what_is_typed_alone() {
     assert_eq!(plan.threads_source, PlanSource::Default);
     assert_eq!(plan.connection, ConnectionMode::Fresh);
     assert_eq!((plan.cores, plan.memory), (None, None));
-    let pods = PodTemplate { deployment: "shop".into(), namespace: None, container: None };
+    let pods =
+        PodTemplate { deployment: "shop".into(), namespace: None, container: None, cut: None };
     assert_eq!(plan.app.pods, Some(pods));
     let env = environment(&plan.app, Configuration::new(4, 5).unwrap());
     let expected = [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "4")];
@@ -156,8 +161,12 @@ fn all_of_a_cluster_can_be_given_in_the_plan_file_and_typed() {
     assert_eq!(plan.connection, ConnectionMode::KeepAlive);
     assert_eq!(plan.app.ready_path, "/up");
     let some = |text: &str| Some(text.to_string());
-    let pods =
-        PodTemplate { deployment: "shop".into(), namespace: some("web"), container: some("app") };
+    let pods = PodTemplate {
+        deployment: "shop".into(),
+        namespace: some("web"),
+        container: some("app"),
+        cut: None,
+    };
     assert_eq!(plan.app.pods, Some(pods));
     let cluster = Cluster {
         deployment: "shop".into(),
@@ -233,14 +242,12 @@ fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
     // More than the machine has on which it is typed.
     let given = [(Key::Port, "3000"), (Key::Cpus, "16"), (Key::Memory, "64GiB")];
     let image = |without: Option<Key>| {
-        let typed = Typed::default().with(Key::Image, "shop:1");
-        let typed = typed.with(Key::GeneratorImage, "sweetspot:1");
         let given = given.iter().filter(|(key, _)| Some(*key) != without);
-        given.fold(typed, |typed, (key, value)| typed.with(*key, *value))
+        given.fold(deployment_of_image(), |typed, (key, value)| typed.with(*key, *value))
     };
     let here = Here::new("");
     let plan = here.plan(&image(None));
-    let own = OwnPods { image: "shop:1".into(), pull_policy: None, port: 3000 };
+    let own = OwnPods { image: "shop:1".into(), pull_policy: None, port: 3000, cuts: vec![1] };
     assert_eq!(plan.cluster.as_ref().and_then(|cluster| cluster.own.clone()), Some(own));
     assert_eq!(line(&plan, "image").0, "shop:1 (3000)");
     assert_eq!((line(&plan, "cores").0, plan.workers.len()), ("16".to_string(), 32));
@@ -256,6 +263,49 @@ fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
         let error = here.refused(&image(None).with(key, "s3cret"));
         let expected = format!("--{}: pods are made of an image with what that", key.name());
         assert!(error.starts_with(&expected), "{error}");
+    }
+}
+
+#[test]
+fn an_image_is_cut_into_pods_that_share_workers_evenly() {
+    let here = Here::new("");
+    let cut = |pods: &str| {
+        let given = [(Key::Port, "3000"), (Key::Cpus, "4"), (Key::Memory, "4GiB")];
+        let typed = deployment_of_image().with(Key::Pods, pods);
+        given.iter().fold(typed, |typed, (key, value)| typed.with(*key, *value))
+    };
+    let plan = here.plan(&cut("4,1,2"));
+    assert_eq!(counts(&plan).0, [4, 8]);
+    let names: Vec<_> = plan.changes.iter().map(|change| change.name.as_str()).collect();
+    assert_eq!(names, ["pods=2", "pods=4"]);
+    assert_eq!(plan.app.pods.as_ref().and_then(|pods| pods.cut), Some(1));
+    let expected = "shop:1 (3000), cut into pods: 1,2,4, which share cores, memory and workers";
+    assert_eq!(line(&plan, "image").0, expected);
+    let with_knob = here.plan(&cut("2").with(Key::Knob, "A=1"));
+    assert_eq!((with_knob.changes.len(), counts(&with_knob).0), (1, vec![2, 4, 6, 8]));
+    for (typed, expected) in [
+        (
+            cut("1,2").with(Key::Workers, "2,3"),
+            "--workers '2,3': 2 pods cannot share 3 evenly; workers are those of all",
+        ),
+        (cut("1..6"), "--pods '1..6': at most 5 ways to cut the app are tried"),
+        (cut("7,11"), "--pods '7,11': at most 5 ways to cut the app are tried"),
+        (cut("0"), "--pods '0': 0 is impossible"),
+        (
+            cut("64").with(Key::Memory, "512MiB"),
+            "--pods '64': each pod would have less than 0.01 cores or 16 MiB",
+        ),
+        (
+            cut("1,2").with_all(Key::Env, ["T={threads}"]),
+            "--pods '1,2': no variable has {workers} to fill in",
+        ),
+        (
+            deployment().with(Key::Pods, "2"),
+            "--pods: a Deployment is measured with what it has itself",
+        ),
+    ] {
+        let error = here.refused(&typed);
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 
@@ -283,6 +333,11 @@ fn what_contradicts_a_deployment_is_refused_with_the_way_out() {
         let expected = format!("--{}: a Deployment is measured with what it has", key.name());
         assert!(error.starts_with(&expected), "{error}");
         assert!(!error.contains("s3cret"), "{error}");
+    }
+    for key in FOR_IMAGES {
+        let error = here.refused(&Typed::default().with(key, "1"));
+        let expected = format!("--{}: it is for an image that is tuned in a", key.name());
+        assert!(error.starts_with(&expected), "{error}");
     }
     for key in FOR_CLUSTERS {
         let error = here.refused(&Typed::default().with(key, "1"));

@@ -77,8 +77,9 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "server = \"puma\"\nworker = \"1..4\"",
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
              app, entry, server, proxy, start, stop-signal, deployment, image, \
-             image-pull-policy, port, container, service, workers, threads, targets, slo, goal, \
-             rate, price-per-core-hour, price-per-gib-hour, cpus, memory, arrivals, connection, \
+             image-pull-policy, port, pods, container, service, workers, threads, targets, slo, \
+             goal, rate, price-per-core-hour, price-per-gib-hour, cpus, memory, arrivals, \
+             connection, \
              timeout, budget, soak, precision, place, \
              namespace, context, generator-image, generator-image-pull-policy, generators, \
              generator-cpus, probe, ready, user, db-connections, seed, store, env, headers, knob, \

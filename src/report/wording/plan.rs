@@ -25,6 +25,8 @@ pub trait PlanPhrases {
     fn framework(&self, framework: Framework) -> &'static str;
     /// A Deployment of a cluster; `namespace` is `None` where it is that of the context.
     fn deployment(&self, name: &str, namespace: Option<&str>) -> String;
+    /// An image that is tried in these numbers of pods.
+    fn cut(&self, image: &str, pods: &str) -> String;
     /// Pods that send a load together, and their image.
     fn generators(&self, pods: u16, image: &str) -> String;
     /// `common` is `None` where each target has a goal of its own; `has_own`: some have.

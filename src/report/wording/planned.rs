@@ -76,8 +76,12 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Server { name, program: Some(program) } => format!("{name} {program}"),
         PlannedValue::Server { name, program: None } => name.clone(),
         PlannedValue::Deployment { name, namespace } => say.deployment(name, namespace.as_deref()),
-        PlannedValue::PodsOf { image, port, namespace } => {
-            say.deployment(&format!("{image} ({port})"), namespace.as_deref())
+        PlannedValue::PodsOf { image, port, namespace, cuts } => {
+            let image = say.deployment(&format!("{image} ({port})"), namespace.as_deref());
+            match cuts[..] {
+                [1] => image,
+                _ => say.cut(&image, &figures::counts(cuts.iter().copied())),
+            }
         }
         PlannedValue::Generators { pods, image } => say.generators(*pods, image),
         PlannedValue::Workers(counts) => figures::counts(counts.iter().map(|it| it.get())),
@@ -179,6 +183,12 @@ mod tests {
         let app = It::App { folder: "/srv/shop".into(), framework: Framework::Other };
         let server = It::Server { name: "command".into(), program: Some("bin/serve".into()) };
         let of = |namespace| It::Deployment { name: "shop".into(), namespace };
+        let image = |cuts: &[u16]| It::PodsOf {
+            image: "shop:1".into(),
+            port: 3000,
+            namespace: None,
+            cuts: cuts.to_vec(),
+        };
         let generators = |pods| It::Generators { pods, image: "sweetspot:1".into() };
         let common = Some(PlannedGoal::Given(slo));
         let from_unloaded = Some(PlannedGoal::FromUnloaded);
@@ -194,6 +204,12 @@ mod tests {
             (app, "/srv/shop (started by a command)", "/srv/shop (コマンドで起動)"),
             (server, "command bin/serve", "command bin/serve"),
             (of(None), "shop", "shop"),
+            (image(&[1]), "shop:1 (3000)", "shop:1 (3000)"),
+            (
+                image(&[1, 2, 4]),
+                "shop:1 (3000), cut into pods: 1,2,4, which share cores, memory and workers",
+                "shop:1 (3000)、Pod 数 1,2,4（コア、メモリ、ワーカーを等分）",
+            ),
             (of(Some("web".into())), "shop in namespace web", "shop（名前空間 web）"),
             (generators(1), "1 pod of sweetspot:1", "1 Pod（sweetspot:1）"),
             (generators(3), "3 pods of sweetspot:1", "3 Pod（sweetspot:1）"),

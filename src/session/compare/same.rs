@@ -24,6 +24,7 @@ fn may_differ(value: &PlannedValue) -> bool {
     matches!(
         value,
         PlannedValue::Proxy(_)
+            | PlannedValue::PodsOf { .. }
             | PlannedValue::Memory(_)
             | PlannedValue::Timeout { .. }
             | PlannedValue::Environment(_)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -131,6 +131,51 @@ fn an_image_is_tuned_in_pods_of_its_own_and_nothing_is_left_of_them() {
     let without_lease = "deployments,services,replicasets,jobs,secrets";
     let before = objects.iter().filter(|one| !one.starts_with("Lease")).cloned().collect();
     namespace.await_listed(without_lease, &before, PATIENCE);
+}
+
+#[test]
+fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
+    let Some(namespace) = Namespace::new("tune-cut") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
+    let everything = "deployments,services,replicasets,jobs,secrets,leases";
+    let objects = namespace.listed(everything);
+    let mut command = namespace.sweetspot(folder.path(), "tune");
+    command.args(["--image", "sweetspot.test/shop:1", "--image-pull-policy", "Never"]);
+    command.args(["--port", "9292", "--cpus", "1", "--memory", "512MiB", "--pods", "1,2"]);
+    command.args(["--generator-image", "sweetspot.test/sweetspot:1"]);
+    command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
+    command.args(["--workers", "2", "--threads", "4", "--slo", "p95<500ms", "--yes"]);
+    command.args(["--budget", "4m", "--json"]).env("KUBECONFIG", &account);
+    let mut running = Running::begin(command);
+    let pods = || {
+        let pods = namespace.kubectl(&["get", "pods", "-l", "sweetspot/app", "-o", "json"]);
+        let of = |pod: &Value| {
+            let container = &pod["spec"]["containers"][0];
+            let env = container["env"].as_array().unwrap();
+            let workers = env.iter().find(|it| it["name"] == "WEB_CONCURRENCY");
+            let workers = workers.map(|it| it["value"].clone()).unwrap_or_default();
+            (container["resources"]["limits"]["cpu"].clone(), workers)
+        };
+        pods["items"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let half: (Value, Value) = ("500m".into(), "1".into());
+    let until = Instant::now() + PATIENCE * 5;
+    while pods() != [half.clone(), half.clone()] {
+        assert!(Instant::now() < until, "no two pods of half the size: {}", running.stderr());
+        assert!(!running.has_ended(), "{}", running.stderr());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let done = running.end_within(PATIENCE * 6);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let result = done.json();
+    assert_valid("tune.schema.json", &result);
+    assert_eq!(result["machine"]["cores"], 1.0);
+    let tried = &result["knobs"]["results"][0];
+    assert_eq!(tried["change"], "pods=2");
+    assert!(tried["blocks"].as_u64() > Some(0), "{tried:#}");
+    assert!(tried["memory_ratio"].as_f64().is_some_and(|ratio| ratio > 1.0), "{tried:#}");
+    namespace.await_listed(everything, &objects, PATIENCE);
 }
 
 #[test]

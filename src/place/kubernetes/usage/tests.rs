@@ -2,8 +2,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::together::add;
 use super::*;
-use crate::terms::{BlindSpot, Configuration, Role, Stated};
+use crate::terms::{
+    BlindSpot, Configuration, MonitorRecord, MonitorSecond, ProcessMemory, Role, Stated,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -327,6 +330,53 @@ fn shared_pages_count_once_where_the_control_group_tells_the_sum() {
     let found = memory(&unknown, configuration(2));
     assert!(found.iter().all(|one| one.pss_bytes == one.rss_bytes), "{found:?}");
     assert_eq!(memory(&Look::default(), configuration(2)), []);
+}
+
+#[test]
+fn several_pods_are_one_server_with_all_their_workers() {
+    let (before, after) = two_looks();
+    let one = second(&before, &after, configuration(2), 1.5, 3.0);
+    let other = MonitorSecond { at_s: 2.8, length_s: 1.2, ..one.clone() };
+    let all = add(vec![one.clone(), other]);
+    assert_eq!(all.at_s, 2.8);
+    assert_near(all.length_s, 1.1);
+    let workers: Vec<_> = all
+        .processes
+        .iter()
+        .filter(|process| process.role == Role::Worker)
+        .map(|process| (process.pid, process.index))
+        .collect();
+    assert_eq!(workers, [(21, Some(0)), (26, Some(1)), (1_000_021, Some(2)), (1_000_026, Some(3))]);
+    assert_eq!(all.host.cores_busy.len(), 4);
+    assert_eq!((all.host.periods, all.host.throttled_periods), (20, 8));
+    assert_near(all.host.throttled_s, 0.3);
+    let group = all.group.unwrap();
+    assert_near(group.cpu_s.unwrap(), 1.8);
+    assert_eq!((group.memory_bytes, group.memory_limit_bytes), (Some(800 * MIB), Some(1 << 30)));
+    assert_near(group.cpu_pressure_s.unwrap(), 0.3);
+    assert_eq!(group.io_pressure_s, None);
+    assert_eq!(add(vec![one.clone()]), one);
+}
+
+#[test]
+fn what_one_pod_does_not_tell_is_not_known_of_all() {
+    let (before, after) = two_looks();
+    let at = |at_s: f64| second(&before, &after, configuration(1), 0.5, at_s);
+    let memory = |pid| vec![ProcessMemory { pid, pss_bytes: 5, ..ProcessMemory::default() }];
+    let of = |seconds: &[f64], memory| MonitorRecord {
+        seconds: seconds.iter().map(|at_s| at(*at_s)).collect(),
+        memory,
+        blind_spots: blind_spots(),
+    };
+    let both = together(vec![of(&[0.1, 1.1, 2.1], memory(7)), of(&[0.9, 1.9], memory(7))], 1.0);
+    let began: Vec<f64> = both.seconds.iter().map(|second| second.at_s).collect();
+    assert_eq!(began, [0.9, 1.9], "only what all tell, by when it was");
+    assert_eq!(both.seconds[0].host.cores_busy.len(), 1, "they share one core");
+    let pids: Vec<u32> = both.memory.iter().map(|process| process.pid).collect();
+    assert_eq!((pids, both.blind_spots.len()), (vec![7, 1_000_007], 2));
+    let one_blind = together(vec![of(&[0.1], memory(7)), of(&[], Vec::new())], 1.0);
+    assert!(one_blind.seconds.is_empty() && one_blind.memory.is_empty(), "{one_blind:?}");
+    assert!(one_blind.blind_spots.contains(&BlindSpot::NothingWatched.into()));
 }
 
 #[test]

@@ -96,6 +96,10 @@ impl PlanPhrases for English {
         }
     }
 
+    fn cut(&self, image: &str, pods: &str) -> String {
+        format!("{image}, cut into pods: {pods}, which share cores, memory and workers")
+    }
+
     fn generators(&self, pods: u16, image: &str) -> String {
         format!("{pods} pod{} of {image}", if pods == 1 { "" } else { "s" })
     }

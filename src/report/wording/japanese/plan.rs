@@ -98,6 +98,10 @@ impl PlanPhrases for Japanese {
         }
     }
 
+    fn cut(&self, image: &str, pods: &str) -> String {
+        format!("{image}、Pod 数 {pods}（コア、メモリ、ワーカーを等分）")
+    }
+
     fn generators(&self, pods: u16, image: &str) -> String {
         format!("{pods} Pod（{image}）")
     }

@@ -1,0 +1,55 @@
+//! The pods of one start, looked into while loads go to them.
+//!
+//! In: their names. Out: what they used together.
+
+use std::time::Instant;
+
+use super::api::Api;
+use super::usage;
+use super::watching::{self, Watching};
+use crate::terms::{Configuration, MonitorRecord};
+
+/// A pod that was started.
+pub struct RunningPod {
+    pub name: String,
+    /// Of its container, when it had come up.
+    pub restarts: u64,
+    watching: Option<Watching>,
+}
+
+/// All of one start.
+pub struct RunningPods {
+    pub pods: Vec<RunningPod>,
+    /// What each of them runs with, and how many cores it may use.
+    each: Configuration,
+    cores: f64,
+}
+
+impl RunningPods {
+    /// `pods`: names and restarts.
+    pub fn new(pods: Vec<(String, u64)>, each: Configuration, cores: f64) -> Self {
+        let pod = |(name, restarts)| RunningPod { name, restarts, watching: None };
+        Self { pods: pods.into_iter().map(pod).collect(), each, cores }
+    }
+
+    /// Looks into their containers, where nobody does, or not any more. `path`: of the namespace's
+    /// pods.
+    pub fn watch(&mut self, api: &dyn Api, path: &str, container: &str) {
+        for pod in &mut self.pods {
+            if pod.watching.as_ref().is_none_or(Watching::is_over) {
+                let path = format!("{path}/{}", pod.name);
+                let watching = Watching::begin(api, (&path, container), self.each, self.cores);
+                pod.watching = watching.ok();
+            }
+        }
+    }
+
+    /// What was seen of a load that began at `origin` and is over now.
+    pub fn record(&self, origin: Instant) -> MonitorRecord {
+        let of = |pod: &RunningPod| {
+            pod.watching.as_ref().map_or_else(watching::nothing, |it| it.record(origin))
+        };
+        let cores = self.cores * self.pods.len() as f64;
+        usage::together(self.pods.iter().map(of).collect(), cores)
+    }
+}
