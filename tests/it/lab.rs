@@ -10,7 +10,7 @@ use crate::process::Ended;
 use crate::schema::assert_valid;
 
 fn site() -> Site {
-    Site::new(&[])
+    Site::working(&[])
 }
 
 /// Where an experiment that is not over keeps what it has measured.

@@ -26,7 +26,7 @@ const WAITING: &[(&str, &str)] = &[
 ];
 
 /// A folder with an app in it, a home, and a place for scratch folders. Fails when anything is left
-/// of what ran there. At most three are there at a time, or one that has the machine to itself.
+/// of what ran there. At most six are there at a time, or one that has the machine to itself.
 pub struct Site {
     pub nothing_left: NothingLeft,
     folder: tempfile::TempDir,
@@ -34,8 +34,14 @@ pub struct Site {
 }
 
 impl Site {
-    /// Another site may be beside it: for what asks nothing of the machine's speed.
+    /// For an app that does little. Others may be beside it, as nothing is asked of the machine's
+    /// speed.
     pub fn new(files: &[(&str, &str)]) -> Self {
+        Self::build(files, crate::turn::little())
+    }
+
+    /// For an app that works as hard as it can, while nothing is asked of the machine's speed.
+    pub fn working(files: &[(&str, &str)]) -> Self {
         Self::build(files, crate::turn::share())
     }
 
@@ -68,7 +74,7 @@ impl Site {
 
     /// Two with the app of [`Site::waiting`], for what measures both at the same time.
     pub fn two_waiting() -> [Self; 2] {
-        crate::turn::two_shares().map(|turn| Self::build(WAITING, turn))
+        [crate::turn::little(), crate::turn::little()].map(|turn| Self::build(WAITING, turn))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

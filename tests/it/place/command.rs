@@ -189,7 +189,7 @@ fn a_variable_of_the_users_reaches_every_server_and_the_recipes_own_come_before_
 fn a_tune_of_a_command_ends_in_the_command_to_start_it_with() {
     let waiting = "import time\n\n\ndef app(environ, start_response):\n    time.sleep(0.02)\n    \
         start_response('200 OK', [])\n    return [b'ok']\n";
-    let site = Site::new(&[("app.py", waiting)]);
+    let site = Site::working(&[("app.py", waiting)]);
     let start = "gunicorn -w {workers} -b 127.0.0.1:{port} app:app";
     let tune = ["tune", "--start", start, "--env", "PYTHONDONTWRITEBYTECODE=s3cret"];
     let tune: Vec<&str> = tune

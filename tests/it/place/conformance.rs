@@ -556,7 +556,7 @@ fn nothing_of_any_server_outlives_us_when_we_are_killed() {
         let name = adapter.name();
         let files = (row_of(*adapter).app)(Doing::AnswersItsPid);
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
-        let site = Site::new(&files);
+        let site = Site::working(&files);
         for moment in 0..MOMENTS {
             let tune = ["tune", "--server", name, "--workers", "2", "--cpus", "1"];
             let mut running = Running::begin(site.command(&tune));

@@ -128,7 +128,7 @@ fn each_starts_serves_with_as_many_workers_as_it_is_told_and_ends() {
 #[test]
 fn each_is_tuned_to_a_decision() {
     for other in OTHERS.iter().filter(|other| other.is_there()) {
-        let site = Site::new(&[other.file, ("sweetspot.toml", &other.plan())]);
+        let site = Site::working(&[other.file, ("sweetspot.toml", &other.plan())]);
         let mut tune = vec!["tune", "--budget", "45s", "--slo", "p95<300ms"];
         if other.start.contains("{workers}") {
             tune.extend(["--workers", "1,2"]);

@@ -158,7 +158,7 @@ fn the_printed_settings_give_exactly_the_workers() {
 
 #[test]
 fn a_tune_ends_in_a_decision_that_names_workers_only() {
-    let site = Site::new(&[
+    let site = Site::working(&[
         ("config.ru", "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n"),
         ("config/unicorn.rb", "worker_processes Integer(ENV['WEB_CONCURRENCY'] || 1)\n"),
     ]);
