@@ -250,7 +250,7 @@ fn tune_really(folder: &TempDir, slo: &str, report: &str, budget: &str) -> (Opti
 
 #[test]
 fn puma_is_tuned_for_a_quick_and_a_slow_page_each_within_its_own_goal() {
-    let _turn = crate::turn::take();
+    let _turn = crate::turn::most();
     let folder = real_app();
     let (code, json) = tune_really(&folder, "p95<250ms", "GET /report slo=p95<2s", "40s");
     assert_eq!(code, Some(0), "{json:#}");

@@ -19,6 +19,11 @@ pub fn take() -> Turn {
     Turn::wait(WHOLE)
 }
 
+/// Two thirds, for what is upset by more than one other test.
+pub fn most() -> Turn {
+    Turn::wait(4)
+}
+
 /// A third of it, for what spends its time loading real servers and asks nothing of their speed.
 pub fn share() -> Turn {
     Turn::wait(2)

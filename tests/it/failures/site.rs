@@ -45,9 +45,9 @@ impl Site {
         Self::build(files, crate::turn::share())
     }
 
-    /// No other site is beside it.
-    pub fn alone() -> Self {
-        Self::build(&[], crate::turn::take())
+    /// For several servers that work as hard as they can: hardly another is beside it.
+    pub fn crowded() -> Self {
+        Self::build(&[], crate::turn::most())
     }
 
     fn build(files: &[(&str, &str)], turn: Turn) -> Self {

@@ -58,7 +58,7 @@ fn servers_behind_nginx_need_no_privilege_either() {
     let page = ("index.php", "<?php usleep(20000); echo 'ok';\n");
     let pool = ("php-fpm.conf", "[www]\nuser = root\npm = static\npm.max_children = 2\n");
     for files in [[rack, thin], [page, pool]] {
-        let site = Site::new(&files);
+        let site = Site::working(&files);
         for name in ["app", "home", "tmp"] {
             set_mode(&site.path(name), 0o777);
         }

@@ -55,7 +55,7 @@ fn counts(members: &Value, name: &str) -> Vec<u64> {
 
 #[test]
 fn each_request_of_the_load_is_sent_by_exactly_one_of_three() {
-    let _turn = crate::turn::share();
+    let _turn = crate::turn::most();
     let server = Server::answering(ok(""));
     let (url, target) = (server.url(), ["--target", "GET /{{seq}}"]);
     let load = [&url, "--rate", "300/s", "--requests", "600", "--loops", "2"];
@@ -77,7 +77,7 @@ fn each_request_of_the_load_is_sent_by_exactly_one_of_three() {
 
 #[test]
 fn clients_are_shared_out_and_a_time_is_everybodys() {
-    let _turn = crate::turn::share();
+    let _turn = crate::turn::most();
     let server = Server::answering(ok(""));
     let url = server.url();
     let load = [&url, "--clients", "5", "--think", "50ms", "--duration", "2s", "--warmup", "1s"];
@@ -108,7 +108,7 @@ fn with_a_lost_one(signal: i32, collecting: &[&str]) -> (Value, Option<i32>, f64
 
 #[test]
 fn a_lost_generator_ends_the_load_at_once_and_its_result_is_not_valid() {
-    let _turn = crate::turn::share();
+    let _turn = crate::turn::most();
     for signal in [libc::SIGKILL, libc::SIGTERM] {
         let (result, code, took_s) = with_a_lost_one(signal, &[]);
         assert_eq!((code, &result["valid"]), (Some(4), &Value::Bool(false)), "{result:#}");
@@ -122,7 +122,7 @@ fn a_lost_generator_ends_the_load_at_once_and_its_result_is_not_valid() {
 
 #[test]
 fn where_that_was_asked_for_the_others_go_on_and_it_is_said() {
-    let _turn = crate::turn::share();
+    let _turn = crate::turn::most();
     let (result, code, _) = with_a_lost_one(libc::SIGKILL, &["--on-loss", "go-on"]);
     assert_eq!((code, &result["valid"]), (Some(0), &Value::Bool(true)), "{result:#}");
     assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
