@@ -30,11 +30,11 @@ fn lengths(seed: u8) -> impl FnMut() -> usize {
 
 fuzz_target!(|data: &[u8]| {
     let [control, bytes @ ..] = data else { return };
-    let is_whole = bytes.get(3) == Some(&4);
+    let is_whole = bytes.len() >= SETTINGS.len() && bytes[3] == 4;
     let bytes = if is_whole { bytes.to_vec() } else { [&SETTINGS[..], bytes].concat() };
     let (requests, server_reads) = (u64::from(control % 8), control & 8 == 0);
     if !server_reads {
-        let flood = [bytes.clone(), bytes[9..].repeat(AGAIN)].concat();
+        let flood = [bytes.clone(), bytes[SETTINGS.len()..].repeat(AGAIN)].concat();
         let unsent = fuzzed(requests, false, &flood, || 1 << 14).most_unsent;
         assert!(unsent <= MOST_UNSENT, "{unsent} bytes wait to be sent");
         return;

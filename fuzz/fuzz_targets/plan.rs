@@ -8,7 +8,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use sweetspot::fuzzing::parse_plan;
-use sweetspot::plan::{PlanError, Surroundings, Typed, resolve};
+use sweetspot::plan::{Invoker, PlanError, Surroundings, Typed, resolve};
 use sweetspot::terms::{Bytes, Cores};
 
 /// No text that is printed for another reason contains it.
@@ -53,6 +53,7 @@ fn resolved(text: &str) -> String {
         cores: Cores::new(2.0).expect("this is a number of cores"),
         memory: Bytes(8 << 30),
         program_folders: vec![programs],
+        invoker: Invoker { uid: 1000, sudo_uid: None },
     };
     match resolve(&Typed::default(), &surroundings) {
         Ok(plan) => format!("{:?}", plan.records),

@@ -29,7 +29,7 @@ fn log_of(path: &Path) -> PathBuf {
 }
 
 fn warning(text: &str) -> Event {
-    Event { at_s: 1.5, kind: EventKind::Warned(Warning::new("code", text, "advice")) }
+    Event { at_s: 1.5, kind: EventKind::Warned(Warning::verbatim("code", text, "advice")) }
 }
 
 /// A store whose events are still in its log, or have all reached its file.
