@@ -49,6 +49,17 @@ impl Namespace {
         command
     }
 
+    /// `sweetspot tune` of the image with Puma, in pods of one core in all.
+    fn tune_image(&self, folder: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.sweetspot(folder, "tune");
+        command.args(["--image", "sweetspot.test/shop:1", "--image-pull-policy", "Never"]);
+        command.args(["--port", "9292", "--cpus", "1", "--memory", "512MiB"]);
+        command.args(["--generator-image", "sweetspot.test/sweetspot:1"]);
+        command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
+        command.args(["--slo", "p95<500ms", "--yes"]).args(arguments);
+        command
+    }
+
     fn sweetspot(&self, folder: &Path, verb: &str) -> Command {
         let mut command = program(folder);
         command.args([verb, "--namespace", &self.name]).env("KUBECONFIG", self.admin());
@@ -105,13 +116,9 @@ fn an_image_is_tuned_in_pods_of_its_own_and_nothing_is_left_of_them() {
     let everything = "deployments,services,replicasets,jobs,secrets,leases";
     let objects = namespace.listed(everything);
     let tune = |more: &[&str]| {
-        let mut command = namespace.sweetspot(folder.path(), "tune");
-        command.args(["--image", "sweetspot.test/shop:1", "--image-pull-policy", "Never"]);
-        command.args(["--port", "9292", "--cpus", "1", "--memory", "512MiB"]);
-        command.args(["--generator-image", "sweetspot.test/sweetspot:1"]);
-        command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
-        command.args(["--workers", "1", "--threads", "1,8", "--slo", "p95<500ms", "--yes"]);
-        command.args(more).env("KUBECONFIG", &account);
+        let asked = ["--workers", "1", "--threads", "1,8"];
+        let mut command = namespace.tune_image(folder.path(), &[&asked[..], more].concat());
+        command.env("KUBECONFIG", &account);
         command
     };
     let done = ended(&mut tune(&["--budget", "90s", "--json"]));
@@ -140,13 +147,9 @@ fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
     let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
     let everything = "deployments,services,replicasets,jobs,secrets,leases";
     let objects = namespace.listed(everything);
-    let mut command = namespace.sweetspot(folder.path(), "tune");
-    command.args(["--image", "sweetspot.test/shop:1", "--image-pull-policy", "Never"]);
-    command.args(["--port", "9292", "--cpus", "1", "--memory", "512MiB", "--pods", "1,2"]);
-    command.args(["--generator-image", "sweetspot.test/sweetspot:1"]);
-    command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
-    command.args(["--workers", "2", "--threads", "4", "--slo", "p95<500ms", "--yes"]);
-    command.args(["--budget", "4m", "--json"]).env("KUBECONFIG", &account);
+    let asked = ["--pods", "1,2", "--workers", "2", "--threads", "4", "--budget", "4m", "--json"];
+    let mut command = namespace.tune_image(folder.path(), &asked);
+    command.env("KUBECONFIG", &account);
     let mut running = Running::begin(command);
     let pods = || {
         let pods = namespace.kubectl(&["get", "pods", "-l", "sweetspot/app", "-o", "json"]);
