@@ -1,0 +1,23 @@
+# frozen_string_literal: true
+
+require "shellwords"
+require "sweetspot/executable"
+
+# Hands over what follows in ARGS: rake sweetspot:tune ARGS="--budget 3m --workers 1..4".
+# Its exit codes are answers, and no failures of rake's.
+run = lambda do |*words|
+  all = [Sweetspot::Executable.path, *words, *Shellwords.split(ENV.fetch("ARGS", ""))]
+  start = -> { sh(*all, verbose: false) { |is_ok, status| exit(status.exitstatus || 1) unless is_ok } }
+  defined?(Bundler) ? Bundler.with_original_env(&start) : start.call
+end
+
+namespace :sweetspot do
+  desc "Find how many workers and threads this app should run with (ARGS='--budget 3m')"
+  task(:tune) { run.call("tune") }
+
+  desc "Show what would be done, and why"
+  task(:plan) { run.call("tune", "--dry-run") }
+
+  desc "Measure whether the last recommendation is still right"
+  task(:verify) { run.call("verify", "last") }
+end

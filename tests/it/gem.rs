@@ -1,0 +1,105 @@
+//! The gem: packed with the program, installed by RubyGems, and used in a Rails app.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{Ended, ended, write_files};
+
+const PLATFORM: &str = "x86_64-linux";
+
+fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Packs a gem as `gem/package.rake` does, into a folder; its path.
+fn packed(folder: &Path, task: &str) -> PathBuf {
+    let mut rake = Command::new("rake");
+    rake.args(["--silent", "--rakefile", "gem/package.rake", task]).current_dir(project());
+    rake.env("FOLDER", folder).env("PROGRAM", env!("CARGO_BIN_EXE_sweetspot"));
+    ended(rake.env("PLATFORM", PLATFORM)).assert_code(0);
+    let gems = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut gems: Vec<PathBuf> =
+        gems.filter(|it| it.extension().is_some_and(|e| e == "gem")).collect();
+    assert_eq!(gems.len(), 1, "{gems:?}");
+    gems.remove(0)
+}
+
+/// What a program of this Ruby's says that finds gems in `home`.
+fn with_gems(home: &Path, program: &str, arguments: &[&str]) -> Ended {
+    let mut command = Command::new(program);
+    command.args(arguments).env("GEM_HOME", home).env("GEM_PATH", home).env("HOME", home);
+    ended(command.env_remove("SWEETSPOT_EXECUTABLE"))
+}
+
+fn install(home: &Path, gem: &Path) {
+    let gem = gem.to_str().unwrap();
+    let arguments = ["install", "--local", "--force", "--no-document", gem];
+    with_gems(home, "gem", &arguments).assert_code(0);
+}
+
+#[test]
+fn a_platforms_gem_runs_its_program_and_the_plain_one_says_how_to_have_it() {
+    let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    install(home.path(), &packed(folder.path(), "plain"));
+    let program = home.path().join("bin/sweetspot");
+    let run = |arguments: &[&str]| with_gems(home.path(), program.to_str().unwrap(), arguments);
+    let without = run(&["--version"]);
+    without.assert_code(1);
+    without.assert_says(&["the gem without the program for x86_64-linux", "--add-platform"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let gem = packed(folder.path(), "package");
+    let name = format!("sweetspot-{}-{PLATFORM}.gem", env!("CARGO_PKG_VERSION"));
+    assert_eq!(gem.file_name().unwrap().to_str(), Some(name.as_str()));
+    install(home.path(), &gem);
+    let version = run(&["--version"]);
+    version.assert_code(0);
+    assert_eq!(version.stdout, format!("sweetspot {}\n", env!("CARGO_PKG_VERSION")));
+    let wrong = run(&["tune", "--wrokers", "2"]);
+    wrong.assert_code(2);
+    wrong.assert_says(&["--workers"]);
+}
+
+#[test]
+fn a_rails_app_has_a_generator_and_tasks_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = folder.path().join("shop");
+    let copied = Command::new("cp")
+        .args(["-r"])
+        .arg(project().join("tests/apps/rails_api"))
+        .arg(&app)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let gemfile = fs::read_to_string(app.join("Gemfile")).unwrap();
+    let ours = format!("gem \"sweetspot\", path: {:?}\n", project().join("gem"));
+    write_files(&app, &[("Gemfile", &(gemfile + &ours))]);
+    let bundle = |arguments: &[&str]| {
+        let mut command = Command::new("bundle");
+        command.args(arguments).current_dir(&app).env("HOME", folder.path());
+        command.env("SWEETSPOT_EXECUTABLE", env!("CARGO_BIN_EXE_sweetspot"));
+        command.env("LC_ALL", "C.UTF-8").env("SWEETSPOT_LOCK", "");
+        for name in ["RAILS_ENV", "RACK_ENV", "BUNDLE_GEMFILE", "GEM_HOME", "SECRET_KEY_BASE"] {
+            command.env_remove(name);
+        }
+        ended(&mut command)
+    };
+    bundle(&["lock", "--local"]).assert_code(0);
+    let made = bundle(&["exec", "rails", "generate", "sweetspot:install"]);
+    made.assert_code(0);
+    let plan = fs::read_to_string(app.join("sweetspot.toml")).unwrap();
+    for line in ["# server = \"puma\"", "# workers = \"1..", "# slo = ", "# [[target]]"] {
+        assert!(plan.contains(line), "{line} is missing in:\n{plan}");
+    }
+    // Without its '#' each line is one that the program takes.
+    let taken = |line: &str| match line.strip_prefix("# ") {
+        Some(rest) if rest.contains(" = ") || rest.starts_with("[[") => format!("{rest}\n"),
+        _ => String::new(),
+    };
+    let all: String = plan.lines().map(taken).collect();
+    fs::write(app.join("sweetspot.toml"), all).unwrap();
+    let tasks = bundle(&["exec", "rails", "sweetspot:plan", "ARGS=--budget 3m"]);
+    tasks.assert_code(0);
+    tasks.assert_says(&["3m", "command line", "plan file, line"]);
+}
