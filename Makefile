@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-modern test-others test-k8s test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
+.PHONY: build ui record demo test test-labs test-modern test-others test-k8s test-vm test-readers lint audit sbom package fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -70,6 +70,10 @@ record: ## record a real session of the demo app for the page's tests (2 minutes
 test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a virtual machine
 	@scripts/test-vm
 
+test-labs: ## all published experiments with their databases, each run quickly (6 minutes)
+	@scripts/bootstrap test
+	SWEETSPOT_LABS=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab::
+
 test-modern: ## the servers' tests with today's Puma, Ruby, Rails and others, on Debian unstable (root; 7 minutes)
 	@scripts/test-modern
 
@@ -98,6 +102,10 @@ audit: ## hold dependencies against deny.toml: licences, sources, known advisori
 
 sbom: ## what a build contains, as CycloneDX, in target/sweetspot.cdx.json (needs cargo-cyclonedx)
 	@scripts/sbom
+
+package: ## what a release consists of, in target/packages: archive, .deb, gems, crate (6 minutes)
+	@scripts/bootstrap package
+	@scripts/package
 
 fuzz: ## feed bad input to whatever reads input, FUZZ_S seconds (60) each; needs nightly Rust
 	@scripts/fuzz '$(FUZZ_S)'

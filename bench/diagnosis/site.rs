@@ -12,7 +12,7 @@ use sweetspot::monitor::host;
 use sweetspot::place::Place as _;
 use sweetspot::place::local::services::Services;
 use sweetspot::place::local::{Local, LocalSettings};
-use sweetspot::server::command::CommandTemplate;
+use sweetspot::server::command::{CommandTemplate, Runs};
 use sweetspot::server::{Adapter, App, FOR_COMMANDS, Framework, Proxy};
 use sweetspot::terms::{Bytes, Configuration, Cores, StopSignal, Target, Task};
 use tempfile::TempDir;
@@ -100,6 +100,7 @@ fn template(text: &str, size: &Size) -> Result<CommandTemplate> {
         words: shlex::split(text).ok_or("a quote is open in a situation's command")?,
         stop_signal: libc::SIGTERM,
         today: Configuration::new(size.workers, size.threads)?,
+        runs: Runs::Server,
     })
 }
 

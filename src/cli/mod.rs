@@ -4,6 +4,7 @@
 //! must not measure or compute.
 
 mod compare;
+mod completions;
 mod doctor;
 mod exit;
 mod failed;
@@ -29,7 +30,7 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use exit::{Exit, UsageError};
 
@@ -62,6 +63,9 @@ enum Verb {
     Sessions(sessions::Arguments),
     Lab(lab::Arguments),
     Doctor(doctor::Arguments),
+    // For packages.
+    #[command(hide = true)]
+    Completions(completions::Arguments),
     #[command(hide = true, name = "__guardian")]
     Guardian(guardian::Arguments),
     #[command(hide = true, name = "__order")]
@@ -108,6 +112,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Sessions(arguments) => sessions::run(arguments),
         Verb::Lab(arguments) => lab::run(arguments),
         Verb::Doctor(arguments) => doctor::run(arguments),
+        Verb::Completions(arguments) => completions::run(&arguments, Arguments::command()),
         Verb::Guardian(arguments) => guardian::run(&arguments),
         Verb::Order(arguments) => order::run(&arguments),
     }

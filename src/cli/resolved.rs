@@ -1,27 +1,41 @@
-//! The plan of a tune or a verification, and the cluster that it names.
+//! The plan of a tune or a verification, and where its app runs.
 //!
-//! In: what was typed. Out: a plan of what there is, here or in the cluster.
+//! In: what was typed. Out: a plan of what there is, here or elsewhere.
 
 use super::UsageError;
-use super::exit::of_connection;
-use crate::plan::{self, Key, Plan, PlanError, Surroundings, Typed};
+use super::exit::{of_connection, of_load};
+use crate::plan::{self, Cluster, Key, Plan, PlanError, Remote, Surroundings, Typed};
 use crate::session::cluster::{self, Found};
+use crate::session::remote::{self, Destination};
 
-/// The plan, and the cluster that it names.
-pub fn resolve(
-    typed: &Typed,
-    surroundings: &Surroundings,
-) -> anyhow::Result<(Plan, Option<Found>)> {
+/// Where the plan's app runs.
+pub enum Reached {
+    /// It is started on this machine.
+    Here,
+    Cluster(Found, Cluster),
+    /// It runs anywhere, and a command of the user's changes it.
+    Remote(Destination, Remote),
+}
+
+/// The plan, and where its app runs.
+pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Plan, Reached)> {
     let usage = |error: PlanError| UsageError { message: error.to_string() };
     let plan = plan::resolve(typed, surroundings).map_err(usage)?;
-    let Some(asked) = &plan.cluster else { return Ok((plan, None)) };
+    if let Some(remote) = plan.remote.clone() {
+        let to = remote::destination(&remote).map_err(of_load)?;
+        return Ok((plan, Reached::Remote(to, remote)));
+    }
+    let Some(asked) = plan.cluster.clone() else { return Ok((plan, Reached::Here)) };
     let (context, namespace) = (asked.context.as_deref(), asked.namespace.as_deref());
     let found = cluster::connect(context, namespace, plan.assume_yes).map_err(of_connection)?;
     // What a container may use is not what this machine has.
     let typed = typed.clone().with(Key::Namespace, found.namespace.as_str());
-    let Some((container, there)) = cluster::surroundings(&found, asked, surroundings)? else {
-        return Ok((plan::resolve(&typed, surroundings).map_err(usage)?, Some(found)));
+    let there = cluster::surroundings(&found, &asked, surroundings)?;
+    let plan = match there {
+        Some((container, there)) => plan::resolve(&typed.with(Key::Container, container), &there),
+        None => plan::resolve(&typed, surroundings),
     };
-    let typed = typed.with(Key::Container, container);
-    Ok((plan::resolve(&typed, &there).map_err(usage)?, Some(found)))
+    let plan = plan.map_err(usage)?;
+    let cluster = plan.cluster.clone().unwrap_or(asked);
+    Ok((plan, Reached::Cluster(found, cluster)))
 }

@@ -2,31 +2,36 @@
 
 use serde_json::json;
 
-use super::Exit;
 use super::exit::of_connection;
+use super::sessions::StoreArgument;
+use super::{Exit, interrupt};
 use crate::session::cluster::{self, Restored};
+use crate::session::remote;
 
 const EXAMPLES: &str = "\
 Examples:
+  sweetspot restore                         # an app that --apply changed, by its own command
   sweetspot restore --deployment shop
   sweetspot restore --deployment shop --namespace web --yes   # its session has been killed";
 
-/// Puts a Deployment back to what it was before a tune that was cut off.
+/// Puts what a tune has changed back to what it was, after one that was cut off.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The Deployment that was tuned
+    /// The Deployment that was tuned [default: the app that --apply changed]
     #[arg(long, value_name = "NAME")]
-    deployment: String,
+    deployment: Option<String>,
     /// Where it is [default: the context's]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "deployment")]
     namespace: Option<String>,
     /// A context of the kubeconfig [default: its current one]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "deployment")]
     context: Option<String>,
     /// Also where the session may go on, or the context's name looks like production
-    #[arg(long)]
+    #[arg(long, requires = "deployment")]
     yes: bool,
+    #[command(flatten)]
+    store: StoreArgument,
     /// Print JSON: what was put back
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -36,9 +41,32 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    match &arguments.deployment {
+        Some(deployment) => of_deployment(arguments, deployment),
+        None => of_remote(arguments),
+    }
+}
+
+fn of_remote(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let restored = remote::restore(&arguments.store.path, &interrupt::install())?;
+    if arguments.json {
+        println!("{}", json!({ "url": restored }));
+    } else if !arguments.quiet {
+        match restored {
+            Some(url) => println!("the app at {url} is as it was before the session"),
+            None => {
+                let store = arguments.store.path.display();
+                println!("no session of {store} has left an app changed");
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn of_deployment(arguments: &Arguments, deployment: &str) -> anyhow::Result<Exit> {
     let (context, namespace) = (arguments.context.as_deref(), arguments.namespace.as_deref());
     let found = cluster::connect(context, namespace, arguments.yes).map_err(of_connection)?;
-    let restored = cluster::restore(&found, &arguments.deployment, arguments.yes)?;
+    let restored = cluster::restore(&found, deployment, arguments.yes)?;
     if arguments.json {
         println!(
             "{}",
@@ -49,7 +77,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             })
         );
     } else if !arguments.quiet {
-        println!("Deployment {} {}", arguments.deployment, said(&restored));
+        println!("Deployment {deployment} {}", said(&restored));
     }
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use clap::{ArgAction, ValueHint};
 
 use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
-use super::resolved::resolve;
+use super::resolved::{Reached, resolve};
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{Key, Plan, Typed};
@@ -19,10 +19,10 @@ use crate::report::planned::{self, PlanRow};
 use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Format, Language, Story, fold};
-use crate::session::cluster::{self, Found};
+use crate::session::cluster;
 use crate::session::local::{self, RunOptions};
 use crate::session::tune::Ended;
-use crate::session::{push, report};
+use crate::session::{push, remote, report};
 use crate::terms::{
     PlanLine, PlanRecord, Precision, Ratio, SessionState, Soak, StopSignal, Verdict,
 };
@@ -41,6 +41,8 @@ Examples:
   sweetspot tune quick.toml -o markdown=tuning.md
   sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
   sweetspot tune --deployment shop --generator-image IMAGE   # where it runs, in a cluster
+  sweetspot tune --apply 'ssh app1 run {workers} {threads}' --restore 'ssh app1 run 2 5' \\
+      --url http://app1:3000 --cpus 4 --memory 8GiB   # where it runs, on any machine
 
 A plan file holds the same settings by the same names, and flags come before it:
   workers = \"1..4\"
@@ -104,7 +106,7 @@ impl Arguments {
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let surroundings = local::surroundings().context("could not find the current folder")?;
     let typed = arguments.typed();
-    let (plan, found) = resolve(&typed, &surroundings)?;
+    let (plan, reached) = resolve(&typed, &surroundings)?;
     if typed.has(Key::DryRun) {
         let text = match arguments.output.json {
             true => json(&plan.records)?,
@@ -123,11 +125,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
     let stop = interrupt::install_with_answer();
     // In a cluster nothing runs here that others could disturb.
-    let _turn = match &found {
-        Some(_) => None,
-        None => Some(arguments.turn.take_alone(&stop)?),
+    let _turn = match &reached {
+        Reached::Cluster(..) => None,
+        Reached::Here | Reached::Remote(..) => Some(arguments.turn.take_alone(&stop)?),
     };
-    tune(&plan, found.as_ref(), &shown, (stop, !typed.has(Key::FreshSession)))
+    tune(&plan, &reached, &shown, (stop, !typed.has(Key::FreshSession)))
 }
 
 /// What is shown and written of a session, and how.
@@ -141,7 +143,7 @@ struct Shown<'a> {
 /// Measures, and writes the reports asked for.
 fn tune(
     plan: &Plan,
-    found: Option<&Found>,
+    reached: &Reached,
     shown: &Shown<'_>,
     (stop, may_resume): (StopSignal, bool),
 ) -> anyhow::Result<Exit> {
@@ -163,9 +165,10 @@ fn tune(
         consent: &mut ask,
         may_resume,
     };
-    let ended = match (found, &plan.cluster) {
-        (Some(found), Some(cluster)) => cluster::tune(plan, (found, cluster), options)?,
-        _ => local::tune(plan, options)?,
+    let ended = match reached {
+        Reached::Cluster(found, cluster) => cluster::tune(plan, (found, cluster), options)?,
+        Reached::Remote(to, remote) => remote::tune(plan, (to, remote), options)?,
+        Reached::Here => local::tune(plan, options)?,
     };
     let story = fold(&ended.events, stored);
     let style = Channel::standard_output().in_language(shown.language).style;

@@ -7,19 +7,20 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
 use super::language::LanguageArgument;
 use super::options::argument;
-use super::resolved::resolve;
+use super::resolved::{Reached, resolve};
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{Language, Stored, Style, document, fold, json, planned};
-use crate::session::cluster::{self, Found};
+use crate::session::cluster;
 use crate::session::local::{self, RunOptions};
+use crate::session::remote;
 use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
 use crate::store::Store;
-use crate::terms::{Verdict, format_duration, plan_records};
+use crate::terms::{PlanRecord, PlannedValue, Verdict, format_duration, plan_records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,11 +69,19 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-const AGAIN: [(Key, &str); 18] = [
+const AGAIN: [(Key, &str); 26] = [
     (Key::App, "The app's folder, where it was moved [default: the session's]"),
     (Key::Entry, "What the server is told to run, where the session was told"),
     (Key::Start, "The command that starts the server, where the session had one"),
     (Key::StopSignal, "The signal with which that command is asked to end"),
+    (Key::Apply, "The command that changes an app elsewhere, where the session had one"),
+    (Key::Restore, "The command that puts it back, where the session had one"),
+    (Key::ReadyCommand, "The command that says that it is ready, where the session had one"),
+    (Key::Observe, "The command that gives a shell there, where the session had one"),
+    (Key::Today, "What it runs with today, where the session was told"),
+    (Key::AllowPublic, "Its address may be one of the internet's"),
+    (Key::Kamal, "Kamal's own commands change it, where the session was told"),
+    (Key::KamalDestination, "Kamal's destination, where the session was told"),
     (Key::Env, "A variable for the app; repeatable"),
     (Key::Target, "A request of the mix, where its query was left out of the store; repeatable"),
     (Key::Targets, "A file with more of them"),
@@ -122,7 +131,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         .map_err(|error| super::sessions::with_exit_code(error.into()))?;
     let claim = claim(&store, arguments.session).map_err(with_exit_code)?;
     drop(store);
-    let (plan, found) = plan_again(&arguments, &claim)?;
+    let (plan, reached) = plan_again(&arguments, &claim)?;
     let language = arguments.language.language();
     let wanted = match (arguments.quiet, arguments.json) {
         (true, _) => None,
@@ -131,9 +140,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     };
     let stop = interrupt::install_with_answer();
     // In a cluster nothing runs here that others could disturb.
-    let _turn = match &found {
-        Some(_) => None,
-        None => Some(arguments.turn.take_alone(&stop)?),
+    let _turn = match &reached {
+        Reached::Cluster(..) => None,
+        Reached::Here | Reached::Remote(..) => Some(arguments.turn.take_alone(&stop)?),
     };
     let mut stored = None;
     let options = RunOptions {
@@ -146,12 +155,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         consent: &mut |_| false,
         may_resume: false,
     };
-    let verified = match (&found, &plan.cluster) {
-        (Some(found), Some(cluster)) => {
-            let how = (arguments.machines, options);
-            cluster::verify(&claim, &plan, (found, cluster), how)
-        }
-        _ => local::verify(&claim, &plan, arguments.machines, options),
+    let how = (arguments.machines, options);
+    let verified = match &reached {
+        Reached::Cluster(found, cluster) => cluster::verify(&claim, &plan, (found, cluster), how),
+        Reached::Remote(to, remote) => remote::verify(&claim, &plan, (to, remote), how),
+        Reached::Here => local::verify(&claim, &plan, how),
     };
     let verified = match verified {
         Err(error @ VerifyError::OtherMachine { .. }) => {
@@ -193,16 +201,26 @@ fn write(
 }
 
 /// The session's plan, with what was typed now where the store does not keep it.
-fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Option<Found>)> {
+fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Reached)> {
     let budget = arguments.budget.clone().unwrap_or_else(|| format_duration(DEFAULT_BUDGET));
     let typed = Typed { plan: arguments.plan.clone(), ..arguments.again.0.clone() }
         .with(Key::Budget, budget)
         .with_path(Key::Store, &arguments.store.path);
     let earlier = plan_records(&claim.story.plan);
+    let is_applied =
+        |it: &PlanRecord| matches!(it.value, PlannedValue::Remote { by_kamal: false, .. });
+    if earlier.iter().any(is_applied) && !typed.has(Key::Apply) && typed.plan.is_none() {
+        let message = format!(
+            "session {} measured an app elsewhere: give --apply, --restore and what else it had \
+             again, or --plan with the plan file, since commands are not stored",
+            claim.session
+        );
+        return Err(UsageError { message }.into());
+    }
     let typed = with_earlier(typed, &earlier, &claim.story.app, claim.slo.as_ref());
     let surroundings = local::surroundings().context("could not find the current folder")?;
     let wrong = |message: String| UsageError { message };
-    let (plan, found) = resolve(&typed, &surroundings)?;
+    let (plan, reached) = resolve(&typed, &surroundings)?;
     let differs = |(values, flag)| planned::differs(values, flag, Language::DATA);
     let differences: Vec<_> = plan::differences(&earlier, &plan).into_iter().map(differs).collect();
     if !differences.is_empty() {
@@ -210,7 +228,7 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Opt
         let what = "the plan is not the one that was measured";
         return Err(wrong(format!("session {session}: {what}: {differences}")).into());
     }
-    Ok((without_knobs(plan), found))
+    Ok((without_knobs(plan), reached))
 }
 
 fn exit(verified: &Verified) -> Exit {

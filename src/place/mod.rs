@@ -1,6 +1,8 @@
 //! Where a trial runs: a folder each. `local/` starts processes here, `simulated/` is a queueing
 //! simulation with a known answer and virtual time; `kubernetes/` changes a Deployment where it
-//! runs, and has pods that generate a load.
+//! runs, and has pods that generate a load; `remote/` changes an app that runs anywhere by commands
+//! of the user's. What an app used where no process of ours may watch it is read by a shell there
+//! (`usage/`, `watching.rs`).
 //!
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.
@@ -9,7 +11,12 @@
 pub mod kubernetes;
 #[expect(clippy::disallowed_methods, reason = "starts processes here, and waits for them")]
 pub mod local;
+#[expect(clippy::disallowed_methods, reason = "runs commands, and waits for what they do")]
+pub mod remote;
 pub mod simulated;
+mod usage;
+#[expect(clippy::disallowed_methods, reason = "reads what a shell prints, in a thread of its own")]
+mod watching;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -68,8 +75,8 @@ pub enum PlaceError {
     Inspection(Box<Unusable>),
     /// Something that the app needs, such as its database, does not run.
     Service(Box<Unusable>),
-    /// A cluster did not do what was asked of it; in words.
-    Cluster(String),
+    /// What runs elsewhere did not do what was asked of it; in words.
+    Elsewhere(String),
     /// The user asked to end while something was being started or stopped.
     Stopped,
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::cluster::Cluster;
+use super::elsewhere::Remote;
 use super::run_as::Invoker;
 use crate::server::App;
 use crate::terms::{
@@ -34,6 +35,9 @@ pub struct Plan {
     pub server: String,
     /// Where the app's pods run and what sends them the load; `None`: it runs on this machine.
     pub cluster: Option<Cluster>,
+    /// How an app that runs elsewhere is changed and reached; `None`: it runs on this machine, or
+    /// in a cluster.
+    pub remote: Option<Remote>,
     /// Ascending, without repeats, not empty.
     pub workers: Vec<Workers>,
     /// Ascending, without repeats, not empty.

@@ -9,6 +9,7 @@ use super::app_error::{AppError, listed};
 use super::cluster_error::ClusterError;
 use super::header::HeaderError;
 use super::range::RangeError;
+use super::remote_error::RemoteError;
 use super::start_error::StartError;
 use super::variable::VariableError;
 use super::written_knob::WrittenError;
@@ -106,6 +107,8 @@ pub enum Problem {
     Start(#[from] StartError),
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     #[error(transparent)]
     Knob(#[from] WrittenError),
     #[error("it must lie between {least} and {most}")]

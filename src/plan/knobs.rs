@@ -10,7 +10,7 @@ use super::options::Key;
 use super::settings::{Settings, Sourced, source_of};
 use super::variable::check_variable;
 use super::written_knob::{Subject, Written, WrittenError};
-use crate::server::command::has_place;
+use crate::server::command::{Runs, has_place};
 use crate::server::{self, Adapter, App};
 use crate::terms::{Change, Variant};
 
@@ -169,8 +169,10 @@ fn of_set(
 fn check_reserved(app: &App, name: &str) -> Result<(), WrittenError> {
     let is_filled_in =
         |value: &String| ["workers", "threads"].iter().any(|place| has_place(value, place));
-    let is_of_pods = app.pods.is_some() && app.env.get(name).is_some_and(is_filled_in);
-    match is_of_pods || RESERVED.contains(&name) {
+    let is_applied = app.command.as_ref().is_some_and(|it| it.runs != Runs::Server);
+    let is_elsewhere = app.pods.is_some() || is_applied;
+    let is_setting = is_elsewhere && app.env.get(name).is_some_and(is_filled_in);
+    match is_setting || RESERVED.contains(&name) {
         true => Err(WrittenError::Reserved { name: name.to_string() }),
         false => Ok(()),
     }

@@ -97,6 +97,30 @@ options! {
     Start "start" "COMMAND" Form::Text, TUNED "\"bin/serve --workers {workers} --port {port}\"";
     /// The signal with which that command is asked to end [default: TERM]
     StopSignal "stop-signal" "NAME" Form::Text, TUNED "\"TERM\"";
+    /// Tune an app that runs elsewhere: this command, run by a shell here, has it run with
+    /// {workers} and {threads}, which are filled in; it ends once that is done. Needs --restore,
+    /// --url, --cpus and --memory, what the app may use there
+    Apply "apply" "COMMAND" Form::Text, TUNED "\"ssh app1 sudo shop-run {workers} {threads}\"";
+    /// The command that puts such an app back in the end, whatever was applied
+    Restore "restore" "COMMAND" Form::Text, TUNED "\"ssh app1 sudo shop-run 2 5\"";
+    /// Where such an app answers, such as http://app1:3000
+    Url "url" "URL" Form::Text, TUNED "\"http://app1:3000\"";
+    /// A command that succeeds once such an app runs with what was applied, asked again and again
+    /// [default: the one of --apply has ended, and --ready answers]
+    ReadyCommand "ready-command" "COMMAND" Form::Text, TUNED "\"ssh app1 shop-is-up\"";
+    /// A command that gives a shell where such an app runs, such as 'ssh app1 sh': what the app
+    /// uses is read there once a second [default: it is not seen]
+    Observe "observe" "COMMAND" Form::Text, TUNED "\"ssh app1 sh\"";
+    /// What such an app runs with today, workers x threads [default: the least of what is tried]
+    Today "today" "WxT" Form::Text, TUNED "\"2x5\"";
+    /// The address of --url may be one of the internet's
+    AllowPublic "allow-public" "true|false" Form::Switch, TUNED "true";
+    /// Tune an app that Kamal deploys, on its first host: Kamal's own commands boot it with each
+    /// setting (the variables of --env, else WEB_CONCURRENCY and RAILS_MAX_THREADS) and in the end
+    /// as config/deploy.yml says. Needs --url, --cpus and --memory
+    Kamal "kamal" "true|false" Form::Switch, TUNED "true";
+    /// Kamal's destination, whose configuration is read too
+    KamalDestination "kamal-destination" "NAME" Form::Text, TUNED "\"staging\"";
     /// A Deployment of a Kubernetes cluster to tune where it runs: its variables are changed for
     /// the time, and put back; those of --env, {workers} and {threads} filled in, else
     /// WEB_CONCURRENCY and RAILS_MAX_THREADS

@@ -45,12 +45,7 @@ pub fn subject(
     let Some(asked) = asked_cluster(settings)? else { return Ok(None) };
     check_places(settings, env)?;
     let (folder, folder_source) = start::folder(settings)?;
-    let mut variables = env.value.clone();
-    if !PLACES.iter().any(|place| uses(&variables, place)) {
-        for (name, place) in USUAL {
-            variables.entry(name.to_string()).or_insert_with(|| place.to_string());
-        }
-    }
+    let variables = with_usual(env.value.clone());
     let pods = PodTemplate {
         deployment: asked.cluster.deployment.clone(),
         namespace: asked.cluster.namespace.clone(),
@@ -68,7 +63,18 @@ pub fn subject(
         probe: Sourced::default(false),
         run_as: None,
         cluster: Some(asked),
+        remote: None,
     }))
+}
+
+/// With the variables that most apps follow, where none of these has a place.
+pub fn with_usual(mut variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    if !PLACES.iter().any(|place| uses(&variables, place)) {
+        for (name, place) in USUAL {
+            variables.entry(name.to_string()).or_insert_with(|| place.to_string());
+        }
+    }
+    variables
 }
 
 /// How many workers pods have where no variable has a place for their number: as many as the user's

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::cluster::AskedCluster;
 use super::deployment::Deployment;
+use super::elsewhere::AskedRemote;
 use super::settings::Sourced;
 use super::targets::Asked;
 use crate::server::{self, Adapter, App, Proxy, RunAs};
@@ -24,8 +25,10 @@ pub struct Subject {
     pub probe: Sourced<bool>,
     /// `None` where we are not root.
     pub run_as: Option<Sourced<RunAs>>,
-    /// `None` where the app runs on this machine.
+    /// `None` where the app does not run in a cluster.
     pub cluster: Option<AskedCluster>,
+    /// `None` where no command of the user's changes it.
+    pub remote: Option<AskedRemote>,
 }
 
 impl Subject {
@@ -33,6 +36,15 @@ impl Subject {
     pub fn records(&self) -> Records {
         if let Some(asked) = &self.cluster {
             return Records(of_cluster(asked).into());
+        }
+        if let Some(AskedRemote { remote, source }) = &self.remote {
+            let value = PlannedValue::Remote {
+                url: remote.url.to_string(),
+                by_kamal: remote.by_kamal,
+                destination: remote.destination.clone(),
+                is_asked_when_ready: remote.commands.ready.is_some(),
+            };
+            return Records(vec![PlanRecord { value, source: source.clone() }]);
         }
         let app = record(&self.app, |app| PlannedValue::App {
             folder: app.folder.display().to_string(),
@@ -49,12 +61,12 @@ impl Subject {
     }
 
     /// Every server that we know is started as it runs where it serves users, unless the user says
-    /// otherwise. `None`: that of a Deployment's pods is not known.
+    /// otherwise. `None`: that of what runs elsewhere is not known.
     fn environment(&self) -> Option<PlanRecord> {
         let (name, source) = match server::environment(&self.app.value) {
             Some((name, Some(_))) => (Some(name.to_string()), self.env_source.clone()),
             Some((name, None)) => (Some(name.to_string()), PlanSource::Default),
-            None if self.cluster.is_some() => return None,
+            None if self.cluster.is_some() || self.remote.is_some() => return None,
             None => (None, PlanSource::Default),
         };
         Some(PlanRecord { value: PlannedValue::Environment(name), source })

@@ -57,6 +57,16 @@ pub fn with_earlier(
                     give(&mut typed, Key::Namespace, namespace.clone());
                 }
             }
+            // Commands of the user's are not stored.
+            PlannedValue::Remote { url, by_kamal, destination, .. } if is_given => {
+                give(&mut typed, Key::Url, url.clone());
+                if *by_kamal {
+                    give(&mut typed, Key::Kamal, true.to_string());
+                }
+                if let Some(destination) = destination {
+                    give(&mut typed, Key::KamalDestination, destination.clone());
+                }
+            }
             PlannedValue::Generators { pods, image } if is_given => {
                 give(&mut typed, Key::Generators, pods.to_string());
                 give(&mut typed, Key::GeneratorImage, image.clone());
@@ -107,6 +117,9 @@ fn flag_of(value: &PlannedValue) -> Option<&'static str> {
             "--env, since values of variables are not stored"
         }
         PlannedValue::ReadyPath(_) => "--ready",
+        PlannedValue::Remote { .. } => {
+            "--apply, --restore and --ready-command, since commands are not stored"
+        }
         PlannedValue::Deployment { .. }
         | PlannedValue::PodsOf { .. }
         | PlannedValue::Generators { .. }

@@ -17,6 +17,7 @@ use super::options::{Key, Typed};
 use super::pods;
 use super::range::{LARGEST_COUNT, parse_counts};
 use super::record::{Subject, allowance};
+use super::remote;
 use super::run_as::run_as;
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced, flag, hidden};
@@ -49,7 +50,7 @@ const DEFAULT_STORE: &str = ".sweetspot/sweetspot.db";
 /// A goal taken from the unloaded latency reaches this before it is three times that.
 const USUAL_FROM_UNLOADED: Duration = Duration::from_millis(200);
 const MOST_CONNECTIONS: u64 = 1_000_000;
-/// More than any node of a cluster has.
+/// More than any machine has.
 const MOST_CORES: f64 = 1024.0;
 const MOST_MEMORY: Bytes = Bytes(64 << 40);
 
@@ -91,6 +92,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     Ok(Plan {
         server: server.name().to_string(),
         cluster: subject.cluster.as_ref().map(|asked| asked.cluster.clone()),
+        remote: subject.remote.as_ref().map(|asked| asked.remote.clone()),
         has_threads,
         threads_source: subject.threads_asked.clone().unwrap_or_else(|| threads.source.clone()),
         workers: records.of(workers, |it| It::Workers(it.clone())),
@@ -120,10 +122,12 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     })
 }
 
-/// What a pod that is made for the time may have: whether that is too much its cluster says.
+/// What a pod that is made for the time may have: whether that is too much its cluster says; what
+/// another machine has its user does.
 fn around(subject: &Subject, here: &Surroundings) -> Surroundings {
     let mut around = here.clone();
-    if subject.cluster.as_ref().is_some_and(|asked| asked.cluster.own.is_some()) {
+    let is_made = subject.cluster.as_ref().is_some_and(|asked| asked.cluster.own.is_some());
+    if is_made || subject.remote.is_some() {
         around.cores = Cores::new(MOST_CORES).unwrap_or(around.cores);
         around.memory = MOST_MEMORY;
     }
@@ -133,6 +137,9 @@ fn around(subject: &Subject, here: &Surroundings) -> Surroundings {
 /// What is tuned, found to be able to run.
 fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subject, PlanError> {
     let env = env(settings)?;
+    if let Some(subject) = remote::subject(settings, &env, &store(settings).value)? {
+        return Ok(subject);
+    }
     if let Some(subject) = pods::subject(settings, &env)? {
         return Ok(subject);
     }
@@ -168,6 +175,7 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
         probe,
         run_as,
         cluster: None,
+        remote: None,
     })
 }
 
@@ -469,7 +477,7 @@ fn arrivals(settings: &Settings<'_>) -> Result<Sourced<Arrivals>, PlanError> {
 }
 
 /// Before a proxy of ours its clients' connections, else as what stands in front of the app has it;
-/// what does before pods of a cluster is not known.
+/// what does before one that runs elsewhere is not known.
 fn connection(
     settings: &Settings<'_>,
     subject: &Subject,
@@ -478,7 +486,7 @@ fn connection(
     let choices = [("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)];
     match (settings.get(Key::Connection), app.proxy) {
         (Some(given), _) => given.choice(&choices),
-        (None, Proxy::None) if app.pods.is_none() => {
+        (None, Proxy::None) if app.pods.is_none() && subject.remote.is_none() => {
             Ok(front::connection(&app.folder, &subject.deployment))
         }
         (None, _) => Ok(Sourced::default(ConnectionMode::Fresh)),

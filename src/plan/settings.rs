@@ -59,6 +59,11 @@ impl Given<'_> {
         }
     }
 
+    /// The error that this value is, without the value, which may be secret.
+    pub fn hidden_problem(&self, problem: impl Into<Problem>) -> PlanError {
+        hidden(self.at.clone(), problem)
+    }
+
     /// Reads the value.
     pub fn read<T, E: Into<Problem>>(
         &self,
@@ -73,11 +78,7 @@ impl Given<'_> {
         &self,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Sourced<T>, PlanError> {
-        let value = parse(self.text).map_err(|error| PlanError::Value {
-            at: self.at.clone(),
-            value: None,
-            problem: Box::new(error.into()),
-        })?;
+        let value = parse(self.text).map_err(|error| self.hidden_problem(error))?;
         Ok(Sourced { value, source: self.source() })
     }
 
@@ -164,6 +165,17 @@ impl<'a> Settings<'a> {
         }
         let given = self.in_file(key)?;
         Some(Sourced { value: self.plan_folder.join(given.text), source: given.source() })
+    }
+
+    /// Any value of these is wrong; it is not repeated, since that of a command may be secret.
+    ///
+    /// # Errors
+    /// One of them was given.
+    pub fn refuse(&self, keys: &[Key], problem: impl Into<Problem>) -> Result<(), PlanError> {
+        match keys.iter().find_map(|key| self.get(*key)) {
+            Some(given) => Err(given.hidden_problem(problem)),
+            None => Ok(()),
+        }
     }
 
     /// Where targets that have this source were written.

@@ -12,7 +12,7 @@ use super::range::parse_counts;
 use super::settings::{Given, Settings, Sourced};
 use super::start_error::StartError;
 use super::suggest::closest;
-use crate::server::command::{CommandTemplate, PLACES, has_place, places};
+use crate::server::command::{CommandTemplate, PLACES, Runs, has_place, places};
 use crate::server::{Adapter, App, FOR_COMMANDS, Framework, Proxy};
 use crate::terms::{Configuration, PlanSource};
 
@@ -72,6 +72,7 @@ pub fn app(
         today: today(settings, &words.value, env),
         words: words.value,
         stop_signal,
+        runs: Runs::Server,
     };
     let app = App { command: Some(command), ..App::new(folder, Framework::Other, "") };
     Ok(Some(Sourced { value: app, source }))

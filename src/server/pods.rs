@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Command, advice_on, fill, filled_in, has_place, numbers};
+use super::command::{Command, advice_on, filled_in, has_place};
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, ProcessFacts,
     Recipe, Recommended,
@@ -118,16 +118,6 @@ pub fn uses(env: &BTreeMap<String, String>, place: &str) -> bool {
     env.values().any(|value| has_place(value, place))
 }
 
-/// The variables that give the pods of this app a configuration, by name; those that are tried on
-/// top come last, and are given as they stand.
-pub fn environment(app: &App, configuration: Configuration) -> BTreeMap<String, String> {
-    let filled = |value: &str| fill(value, |place| numbers(configuration, place));
-    let mut env: BTreeMap<String, String> =
-        app.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
-    env.extend(app.changed.env.clone());
-    env
-}
-
 /// The command that gives the Deployment these variables, the number of workers first, and the same
 /// as a patch of its object where the container is known; empty where there are none. Of an app
 /// that is cut into several pods it is also said how many.
@@ -174,6 +164,7 @@ fn lines(app: &App, env: &BTreeMap<String, String>) -> String {
 mod tests {
     use super::*;
     use crate::report::Language;
+    use crate::server::command::environment;
     use crate::server::tests::{inspection, obeying, settings};
     use crate::server::{ADAPTERS, find};
     use crate::terms::Change;

@@ -94,7 +94,7 @@ fn session<'a>(
 }
 
 fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSettings, PlaceError> {
-    let unusable = |error: ConnectError| PlaceError::Cluster(error.to_string());
+    let unusable = |error: ConnectError| PlaceError::Elsewhere(error.to_string());
     let (run, token) = (identifier().map_err(unusable)?, identifier().map_err(unusable)?);
     let secrets = Secrets::default()
         .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))
@@ -159,7 +159,7 @@ fn whose() -> String {
 pub fn restore(found: &Found, deployment: &str, is_confirmed: bool) -> Result<Restored, TuneError> {
     let (api, namespace) = (&*found.api, &found.namespace);
     let lease = Lease::take(api, namespace, deployment, &whose());
-    let in_words = |words: String| PlaceError::Cluster(words);
+    let in_words = |words: String| PlaceError::Elsewhere(words);
     let lease = match lease {
         Ok(lease) => Some(lease),
         Err(LeaseError::Held { .. }) if is_confirmed => None,

@@ -70,7 +70,7 @@ pub(super) fn of_place(error: &PlaceError) -> Stated<SessionError> {
         }
         PlaceError::Load(LoadError::Plan(text)) => Stated::Verbatim(text.clone()),
         PlaceError::Inspection(it) | PlaceError::Service(it) => it.why.clone().into(),
-        PlaceError::Cluster(why) => Stated::Verbatim(why.clone()),
+        PlaceError::Elsewhere(why) => Stated::Verbatim(why.clone()),
         PlaceError::Stopped => SessionError::Interrupted.into(),
     }
 }
@@ -375,7 +375,7 @@ impl Work<'_> {
             return Err(match stopped {
                 Ok(()) => error,
                 Err(also) => {
-                    PlaceError::Cluster(format!("{error}; {}", TuneError::from(also))).into()
+                    PlaceError::Elsewhere(format!("{error}; {}", TuneError::from(also))).into()
                 }
             });
         }

@@ -31,10 +31,24 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
         // Absent without one, as in sessions from before targets could have any.
         target.slo.iter().for_each(|slo| hash.add(&format!("slo {slo}")));
     }
-    match &plan.cluster {
+    match (&plan.cluster, &plan.remote) {
         // The image has its version; the folder where it was typed is not the app's.
-        Some(cluster) => hash.add(&format!("{cluster:?}")),
-        None => {
+        (Some(cluster), _) => hash.add(&format!("{cluster:?}")),
+        (None, Some(remote)) => {
+            let commands = &remote.commands;
+            let others = [&commands.ready, &commands.observe].into_iter().flatten();
+            let all = [&commands.apply, &commands.restore].into_iter().chain(others);
+            hash.add(&format!("{} {:?}", remote.url, remote.today));
+            all.for_each(|command| hash.add(command));
+            // Kamal's own files are what the app runs by.
+            let folder = plan.app.folder.join("config");
+            let own = remote.destination.iter().map(|name| format!("deploy.{name}.yml"));
+            let names = remote.by_kamal.then(|| "deploy.yml".to_string()).into_iter().chain(own);
+            for name in names {
+                hash.add(&fs::read_to_string(folder.join(name)).unwrap_or_default());
+            }
+        }
+        (None, None) => {
             let mut files = Vec::new();
             list(&plan.app.folder, 0, &mut files);
             files.sort();

@@ -46,8 +46,7 @@ pub fn tune(plan: &Plan, options: RunOptions<'_>) -> Result<Ended, TuneError> {
 pub fn verify(
     claim: &Claim,
     plan: &Plan,
-    compares_machines: bool,
-    options: RunOptions<'_>,
+    (compares_machines, options): (bool, RunOptions<'_>),
 ) -> Result<Verified, VerifyError> {
     let mut ready = Ready::of(plan, &options.stop)?;
     let session = ready.session(plan, options.reporters, options.stop);

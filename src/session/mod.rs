@@ -15,6 +15,7 @@ pub mod local;
 pub mod order;
 pub mod predict;
 pub(crate) mod push;
+pub mod remote;
 pub mod report;
 pub mod resume;
 pub mod sessions;

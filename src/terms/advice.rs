@@ -20,6 +20,8 @@ pub enum SettingsPlace {
     InNginxConfiguration,
     /// On the object that makes the pods.
     InCluster,
+    /// The lines are the user's own command, filled in.
+    ByCommand,
 }
 
 /// What to know or do besides setting what was found.

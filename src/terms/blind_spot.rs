@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum BlindSpot {
     /// The thread that watches could not run.
     NothingWatched,
+    /// The user's command gave no shell to look by; what it printed last.
+    NoShell { said: String },
     /// `/proc/stat` cannot be read.
     CoresUnknown,
     /// The kernel keeps no scheduler statistics, which say how long processes waited for a core.

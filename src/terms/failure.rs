@@ -114,6 +114,16 @@ pub enum BootEnd {
     EndedEarly {
         how: ServerEnd,
     },
+    /// The user's command that gives an app elsewhere its setting failed; `how` is null where it
+    /// did not end in time.
+    NotApplied {
+        how: Option<ProcessEnd>,
+    },
+    /// The user's command that says when it runs with it has not succeeded in time; `how` it ended
+    /// last.
+    NotSaidReady {
+        how: Option<ProcessEnd>,
+    },
     /// A target's reply is not HTTP.
     NotHttp {
         target: String,

@@ -100,6 +100,14 @@ pub enum MachineCheck {
         program: String,
         path: Option<String>,
     },
+    #[serde(untagged)]
+    OfCluster(ClusterCheck),
+}
+
+/// What was checked of a cluster, and what was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum ClusterCheck {
     /// A cluster's API server, and where in the cluster one would measure.
     ApiServerFound {
         version: String,
@@ -108,18 +116,17 @@ pub enum MachineCheck {
         is_missing: bool,
     },
     /// What of the rights in a role's file one does not have there.
-    RightsFound {
-        role: String,
-        missing: Vec<String>,
-    },
+    RightsFound { role: String, missing: Vec<String> },
     /// A cluster's nodes; null: not visible.
-    NodesFound {
-        nodes: Option<Vec<NodesAlike>>,
-    },
+    NodesFound { nodes: Option<Vec<NodesAlike>> },
     /// What quotas of the namespace leave; null: not visible.
-    QuotasFound {
-        quotas: Option<Vec<QuotaLeft>>,
-    },
+    QuotasFound { quotas: Option<Vec<QuotaLeft>> },
+}
+
+impl From<ClusterCheck> for MachineCheck {
+    fn from(check: ClusterCheck) -> Self {
+        Self::OfCluster(check)
+    }
 }
 
 /// Nodes of one kind.
@@ -254,10 +261,12 @@ impl MachineCheck {
             Self::SwapFound { .. } => "swap",
             Self::DiskFound { .. } => "disk",
             Self::ProgramFound { .. } => "tool",
-            Self::ApiServerFound { .. } => "api_server",
-            Self::RightsFound { .. } => "rights",
-            Self::NodesFound { .. } => "nodes",
-            Self::QuotasFound { .. } => "quotas",
+            Self::OfCluster(check) => match check {
+                ClusterCheck::ApiServerFound { .. } => "api_server",
+                ClusterCheck::RightsFound { .. } => "rights",
+                ClusterCheck::NodesFound { .. } => "nodes",
+                ClusterCheck::QuotasFound { .. } => "quotas",
+            },
         }
     }
 }

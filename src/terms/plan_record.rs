@@ -42,6 +42,17 @@ pub enum PlannedValue {
         name: String,
         namespace: Option<String>,
     },
+    /// An app that runs elsewhere and is changed by commands of the user's, which are not stored:
+    /// where it answers. Stands in a plan in place of app and server.
+    Remote {
+        url: String,
+        /// The commands are Kamal's.
+        by_kamal: bool,
+        /// Kamal's destination.
+        destination: Option<String>,
+        /// A command says when it is ready.
+        is_asked_when_ready: bool,
+    },
     /// Pods of a cluster that are made to be tuned, of this image, which answers at this port;
     /// stands in a plan in place of a Deployment.
     PodsOf {

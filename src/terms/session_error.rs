@@ -75,6 +75,8 @@ pub enum Task {
     /// Somebody has killed it.
     ReachGuardian,
     StartServer,
+    /// For a command of the user's.
+    StartShell,
     EndServer,
     EndServerProcesses {
         pids: Vec<u32>,

@@ -1,4 +1,6 @@
-//! The published experiments, run with the real servers, databases and caches.
+//! The published experiments, run with the real servers, databases and caches. `make test-labs`
+//! runs all of them, and says so by `SWEETSPOT_LABS`; without it two are run, one with database and
+//! cache.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,6 +13,11 @@ use crate::schema::assert_valid;
 
 fn site() -> Site {
     Site::working(&[])
+}
+
+/// All experiments are to be run.
+fn all_are_wanted() -> bool {
+    std::env::var_os("SWEETSPOT_LABS").is_some()
 }
 
 /// Where an experiment that is not over keeps what it has measured.
@@ -81,6 +88,9 @@ fn the_image_board_is_run_with_its_database_and_cache_and_their_cpu_apart() {
 
 #[test]
 fn the_do_nothing_app_is_run_as_published() {
+    if !all_are_wanted() {
+        return;
+    }
     let result = quick("noop-sinatra-puma");
     assert_eq!(run_of(&result, 2, None)["published"]["throughput_rps"], 19293.58);
     assert_eq!(result["published_machine"].as_str().unwrap().split(' ').next(), Some("MacBook"));
@@ -88,6 +98,9 @@ fn the_do_nothing_app_is_run_as_published() {
 
 #[test]
 fn six_kinds_of_work_are_run_with_the_database() {
+    if !all_are_wanted() {
+        return;
+    }
     // Its heaviest page computes so long that a busy machine answers none of them in a quick run.
     let result = quick_on(&Site::crowded(), "weight-sinatra-mysql");
     let targets: Vec<&str> = result["runs"]
@@ -111,6 +124,9 @@ fn the_rails_api_is_run_at_rates_that_mean_as_much_work_here() {
 
 #[test]
 fn thin_behind_nginx_is_run_with_one_process_and_as_many_as_cores() {
+    if !all_are_wanted() {
+        return;
+    }
     let result = quick("thin-nginx");
     let waiting = result["runs"].as_array().unwrap().iter();
     let mut waiting = waiting.filter(|run| run["setting"]["target"] == "io-heavy");
@@ -122,6 +138,9 @@ fn thin_behind_nginx_is_run_with_one_process_and_as_many_as_cores() {
 
 #[test]
 fn light_pages_and_the_slow_one_have_figures_of_their_own() {
+    if !all_are_wanted() {
+        return;
+    }
     let result = quick("mixed-rails");
     for run in result["runs"].as_array().unwrap() {
         let kinds = run["measured"]["by_target"].as_array().unwrap();

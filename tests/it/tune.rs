@@ -32,6 +32,7 @@ fn app() -> SimulatedApp {
 pub fn plan(folder: &TempDir) -> Plan {
     Plan {
         cluster: None,
+        remote: None,
         app: App::new(folder.path().to_path_buf(), Framework::Rack, "config.ru"),
         server: "puma".into(),
         has_threads: true,

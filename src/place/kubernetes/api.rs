@@ -65,6 +65,8 @@ pub enum ApiError {
     Unreachable { why: String },
     /// The role lacks this right; or a quota or an admission policy forbids it.
     Forbidden { message: String },
+    /// The namespace is being deleted.
+    Ending { message: String },
     /// It refused for another reason.
     Refused { status: u16, message: String },
     /// A command in a container failed.
@@ -77,7 +79,10 @@ impl ApiError {
         match self {
             Self::Unreachable { .. } => true,
             Self::Refused { status, .. } => *status == 429 || *status >= 500,
-            Self::NoConfiguration { .. } | Self::Forbidden { .. } | Self::Command { .. } => false,
+            Self::NoConfiguration { .. }
+            | Self::Forbidden { .. }
+            | Self::Ending { .. }
+            | Self::Command { .. } => false,
         }
     }
 
@@ -100,6 +105,11 @@ impl fmt::Display for ApiError {
             Self::Forbidden { message } => {
                 write!(f, "the cluster forbids it: {message} (deploy/ has the role that is needed)")
             }
+            Self::Ending { message } => write!(
+                f,
+                "the namespace is being deleted, and nothing can be made in it ({message}); take \
+                 another (--namespace)"
+            ),
             Self::Refused { status, message } => {
                 write!(f, "the cluster's API server refused with {status}: {message}")
             }

@@ -9,6 +9,7 @@ use futures_util::io::AsyncBufReadExt;
 use futures_util::stream::StreamExt;
 use http::{Method, Request};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::Status;
 use kube::{Config, Error};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -240,11 +241,19 @@ fn unreachable(error: &dyn std::error::Error) -> ApiError {
 fn of(error: Error) -> ApiError {
     match error {
         Error::Api(answer) => match answer.code {
+            403 if is_of_ending_namespace(&answer) => ApiError::Ending { message: answer.message },
             403 => ApiError::Forbidden { message: answer.message },
             status => refused(status, answer.message),
         },
         other => unreachable(&other),
     }
+}
+
+/// As the API server's admission of namespaces marks it.
+fn is_of_ending_namespace(answer: &Status) -> bool {
+    const REASON: &str = "NamespaceTerminating";
+    let causes = answer.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().any(|cause| cause.reason == REASON)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::place::PlaceError;
 
 /// In words.
 pub fn cluster(error: impl Display) -> PlaceError {
-    PlaceError::Cluster(error.to_string())
+    PlaceError::Elsewhere(error.to_string())
 }
 
 /// Of the pods that send the load.

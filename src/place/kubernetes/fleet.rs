@@ -47,6 +47,9 @@ const FEW: u32 = 50;
 /// Between two looks at pods that are to come up.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// Bytes of all files of one Secret, by Kubernetes.
+const MOST_FILES: usize = 1 << 20;
+
 /// What keeps a load from being sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FleetError {
@@ -68,6 +71,10 @@ pub enum FleetError {
     Failed {
         why: String,
     },
+    /// The files that the load needs are more than one object of the cluster holds.
+    TooMuch {
+        bytes: usize,
+    },
     Stopped,
 }
 
@@ -88,6 +95,11 @@ impl fmt::Display for FleetError {
                 if why.is_empty() { Ok(()) } else { write!(f, ": {why}") }
             }
             Self::Failed { why } => write!(f, "the pods could not send the load: {why}"),
+            Self::TooMuch { bytes } => write!(
+                f,
+                "targets and tables of {bytes} bytes are more than a Secret of the cluster holds \
+                 ({MOST_FILES}); send fewer, or with smaller bodies"
+            ),
             Self::Stopped => f.write_str("stopped before the load began"),
         }
     }
@@ -231,6 +243,10 @@ impl<'a> Fleet<'a> {
         let arguments = [self.order.arguments.clone(), self.together(), collect].concat();
         let (run, pod, token) = (&self.order.run, &self.order.pod, &self.order.token);
         let job = objects::collector(run, pod, &arguments, token);
+        let bytes: usize = self.order.files.values().map(String::len).sum();
+        if bytes > MOST_FILES {
+            return Err(FleetError::TooMuch { bytes });
+        }
         let owner = self.api.create(&self.jobs(), &job)?;
         if !self.order.files.is_empty() {
             let files = objects::files(&self.order.run, &self.order.files, &owner);

@@ -31,7 +31,7 @@ pub fn machine_of(
 ) -> Result<(String, Machine), PlaceError> {
     let path = format!("{}/{name}", paths::of_group("apps/v1", namespace, "deployments"));
     let found = patiently(|| api.get(&path)).map_err(cluster)?;
-    let missing = || PlaceError::Cluster(format!("there is no Deployment {name} in {namespace}"));
+    let missing = || PlaceError::Elsewhere(format!("there is no Deployment {name} in {namespace}"));
     let (container, machine) = look(api, namespace, &found.ok_or_else(missing)?, container)?;
     Ok((container.name, machine))
 }
@@ -47,7 +47,7 @@ pub fn look(
     container: Option<&str>,
 ) -> Result<(Container, Machine), PlaceError> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let of_it = |why: String| PlaceError::Cluster(format!("Deployment {name}: {why}"));
+    let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {name}: {why}"));
     let container = deployment::container(object, container).map_err(of_it)?;
     let facts = facts(api, namespace, &deployment::labels(object), &container.name);
     let machine = machine(&container, &facts).ok_or_else(|| {

@@ -32,8 +32,6 @@ mod rights;
 mod running;
 mod service;
 mod trials;
-pub mod usage;
-mod watching;
 
 pub use api::{Api, ApiError, Lines};
 pub use changing::{ChangeError, Restored, restore};

@@ -53,6 +53,17 @@ pub fn state(pod: &Value) -> State {
     if status["phase"] == "Running" {
         return State::Running;
     }
+    let is_sidecar = |name: &Value| {
+        let all = pod["spec"]["initContainers"].as_array();
+        let mut all = all.into_iter().flatten();
+        all.any(|one| one["name"] == *name && one["restartPolicy"] == "Always")
+    };
+    let still = of("initContainerStatuses")
+        .into_iter()
+        .find(|one| one["state"]["running"].is_object() && !is_sidecar(&one["name"]));
+    if let Some(init) = still {
+        return State::Waiting(format!("its init container {} has not ended", text(&init["name"])));
+    }
     let waiting = containers.iter().map(|one| &one["state"]["waiting"]);
     let reasons: Vec<String> = waiting
         .filter(|waiting| waiting.is_object())
@@ -92,6 +103,20 @@ pub fn address(pod: &Value) -> Option<String> {
     let is_ending = !pod["metadata"]["deletionTimestamp"].is_null();
     let address = pod["status"]["podIP"].as_str().filter(|it| !it.is_empty())?;
     (state(pod) == State::Running && !is_ending).then(|| address.to_string())
+}
+
+/// Its node has not told of it for long: it is said to run and not to be ready, though no probe of
+/// ours asks it.
+pub fn is_lost(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let containers = pod["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
+    // A gate is what somebody else says of it, such as a load balancer.
+    let is_not_ready = |it: &Value| {
+        it["type"] == "Ready" && it["status"] == "False" && it["reason"] != "ReadinessGatesNotReady"
+    };
+    conditions.iter().any(is_not_ready)
+        && !containers.is_empty()
+        && containers.iter().all(|it| it["ready"] == true)
 }
 
 /// How often this container has been started again.
@@ -141,6 +166,28 @@ mod tests {
             "message": "0/2 nodes are available: 2 Insufficient cpu."}]}});
         let message = "Unschedulable: 0/2 nodes are available: 2 Insufficient cpu.";
         assert_eq!(state(&full), State::Waiting(message.into()));
+        let init = json!([{"name": "mesh", "restartPolicy": "Always"}, {"name": "migrate"}]);
+        let migrates = json!({"spec": {"initContainers": init}, "status": {"phase": "Pending",
+            "initContainerStatuses": [
+                {"name": "mesh", "started": true, "state": {"running": {}}},
+                {"name": "migrate", "started": true, "state": {"running": {}}}],
+            "containerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}]}});
+        let message = "its init container migrate has not ended";
+        assert_eq!(state(&migrates), State::Waiting(message.into()));
+    }
+
+    #[test]
+    fn a_pod_whose_node_is_silent_is_not_ready_though_its_container_was() {
+        let pod = |condition: &str, container: bool| {
+            json!({"status": {"phase": "Running",
+                "conditions": [{"type": "Ready", "status": condition}],
+                "containerStatuses": [{"ready": container}]}})
+        };
+        assert!(is_lost(&pod("False", true)));
+        assert!(!is_lost(&pod("True", true)) && !is_lost(&pod("False", false)));
+        let mut gated = pod("False", true);
+        gated["status"]["conditions"][0]["reason"] = "ReadinessGatesNotReady".into();
+        assert!(!is_lost(&gated) && !is_lost(&json!({})));
     }
 
     #[test]

@@ -4,9 +4,10 @@
 
 use std::time::Instant;
 
-use super::api::Api;
-use super::usage;
-use super::watching::{self, Watching};
+use super::api::{Api, ApiError};
+use super::paths;
+use crate::place::usage;
+use crate::place::watching::{self, Watching};
 use crate::terms::{Configuration, MonitorRecord};
 
 /// A pod that was started.
@@ -38,8 +39,9 @@ impl RunningPods {
         for pod in &mut self.pods {
             if pod.watching.as_ref().is_none_or(Watching::is_over) {
                 let path = format!("{path}/{}", pod.name);
-                let watching = Watching::begin(api, (&path, container), self.each, self.cores);
-                pod.watching = watching.ok();
+                // Where nothing may be run, or there is no shell, nothing is seen.
+                let lines = lines(api, &path, container).ok();
+                pod.watching = lines.map(|lines| Watching::of(lines, self.each, self.cores));
             }
         }
     }
@@ -52,4 +54,14 @@ impl RunningPods {
         let cores = self.cores * self.pods.len() as f64;
         usage::together(self.pods.iter().map(of).collect(), cores)
     }
+}
+
+/// What a shell prints in the container that looks at it.
+fn lines(
+    api: &dyn Api,
+    pod: &str,
+    container: &str,
+) -> Result<impl Iterator<Item = String> + Send + 'static, ApiError> {
+    let path = paths::command(pod, Some(container), &["sh", "-c", &watching::script()]);
+    Ok(api.run(&path)?.map_while(Result::ok))
 }

@@ -128,9 +128,9 @@ impl<'a> Pods<'a> {
         let made = settings.own.as_ref().map(|own| own.make(api, namespace, name));
         let made = made.transpose().map_err(cluster)?;
         let lease = Lease::take(api, namespace, name, &settings.holder)
-            .map_err(|error| PlaceError::Cluster(held(&error, name)))?;
+            .map_err(|error| PlaceError::Elsewhere(held(&error, name)))?;
         let changing = Changing::read(api, namespace, name, &settings.run).map_err(cluster)?;
-        let of_it = |why: String| PlaceError::Cluster(format!("Deployment {name}: {why}"));
+        let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {name}: {why}"));
         let named = settings.container.as_deref();
         let (container, mut machine) = found::look(api, namespace, &changing.object, named)?;
         if let Some(OwnApp { cores, memory, .. }) = settings.own {
@@ -367,6 +367,9 @@ impl<'a> Pods<'a> {
             Some(pod) if pods::restarts(pod, name) > running.restarts => {
                 end_of(pods::ended(pod, name).unwrap_or_default())
             }
+            Some(pod) if pods::is_lost(pod) => {
+                ProcessEnd::Other("its node does not answer any more".into())
+            }
             Some(pod) => match pods::state(pod) {
                 pods::State::Running => return Ok(None),
                 pods::State::Failed(why) | pods::State::Waiting(why) => ProcessEnd::Other(why),
@@ -441,7 +444,7 @@ impl Place for Pods<'_> {
         let (count, each) = (server::pods::count(&app), server::pods::share(&app, configuration));
         let wanted = Wanted {
             container: &self.container,
-            variables: &server::pods::environment(&app, each),
+            variables: &server::command::environment(&app, each),
             path: &self.settings.ready_path,
             port: &self.door.target_port,
             pods: count,
@@ -493,7 +496,7 @@ impl Place for Pods<'_> {
         if let Some(member) = sent.lost.first() {
             let why =
                 format!("the generator at {} was lost in the middle of a load", member.address);
-            return Err(PlaceError::Cluster(why));
+            return Err(PlaceError::Elsewhere(why));
         }
         let monitor = running.record(origin.unwrap_or_else(Instant::now));
         let deaths = running.pods.iter().map(|pod| self.death(pod));
@@ -510,7 +513,7 @@ impl Place for Pods<'_> {
         let waits = self.stop.requested() != StopRequest::Now;
         self.changing.put_back(waits).map_err(|error| {
             let name = &self.settings.deployment;
-            PlaceError::Cluster(format!(
+            PlaceError::Elsewhere(format!(
                 "Deployment {name} could not be put back: {error}; do it with: sweetspot restore \
                  --deployment {name} --namespace {}",
                 self.settings.namespace

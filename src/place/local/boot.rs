@@ -319,9 +319,16 @@ fn judge(reply: &Reply) -> Option<BootFailureKind> {
         .location
         .as_ref()
         .is_some_and(|place| place.to_ascii_lowercase().starts_with("https://"));
-    Some(match reply.status {
+    match kind_of_status(reply.status) {
+        Some(BootFailureKind::Redirected) if leads_to_https => Some(BootFailureKind::ForcedSsl),
+        kind => kind,
+    }
+}
+
+/// What is wrong with a reply of this status; `None` when nothing is.
+pub fn kind_of_status(status: u16) -> Option<BootFailureKind> {
+    Some(match status {
         200..=299 => return None,
-        301 | 302 | 303 | 307 | 308 if leads_to_https => BootFailureKind::ForcedSsl,
         301 | 302 | 303 | 307 | 308 => BootFailureKind::Redirected,
         401 => BootFailureKind::Unauthorized,
         403 => BootFailureKind::Forbidden,

@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+pub(in crate::place) use self::boot::kind_of_status;
 use self::boot::{Boot, Outcome};
 use self::cgroup::{Group, LimitName};
 use self::error::{environment, guardian_gone, unexpected};

@@ -6,7 +6,8 @@ use super::*;
 use crate::plan::{Invoker, Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
-use crate::server::pods::{PodTemplate, environment};
+use crate::server::command::environment;
+use crate::server::pods::PodTemplate;
 use crate::terms::{Bytes, Configuration, ConnectionMode};
 
 /// The folder of an app that says much of how it is run, none of which is so of pods.

@@ -83,6 +83,10 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
                 _ => say.cut(&image, &figures::counts(cuts.iter().copied())),
             }
         }
+        PlannedValue::Remote { url, destination: Some(destination), .. } => {
+            format!("{url} ({destination})")
+        }
+        PlannedValue::Remote { url, destination: None, .. } => url.clone(),
         PlannedValue::Generators { pods, image } => say.generators(*pods, image),
         PlannedValue::Workers(counts) => figures::counts(counts.iter().map(|it| it.get())),
         PlannedValue::Threads(counts) => figures::counts(counts.iter().map(|it| it.get())),

@@ -14,12 +14,12 @@ use super::{
 };
 use crate::terms::{
     Advice, BootFailureKind, CommandRemark, Configuration, DatabaseAdvice, PoolSetting, Remark,
-    Role, SettingAdvice, Settings, Stated,
+    Role, SettingAdvice, Settings, SettingsPlace, Stated,
 };
 
-pub use self::template::{CommandTemplate, PLACES, has_place, places};
+pub use self::template::{CommandTemplate, PLACES, Runs, has_place, places, with_numbers};
 
-pub(super) use self::template::{fill, filled_in, numbers};
+pub(super) use self::template::{fill, filled_in};
 
 /// A server that we know nothing of but its command.
 pub struct Command;
@@ -126,14 +126,45 @@ fn remarks(app: &App, command: &CommandTemplate) -> Vec<Remark> {
     assumed.into_iter().chain([CommandRemark::ReadyAtRest]).map(Remark::from).collect()
 }
 
+/// The variables that give an app a configuration, by name; those that are tried on top come last,
+/// and are given as they stand.
+pub fn environment(app: &App, configuration: Configuration) -> BTreeMap<String, String> {
+    let filled =
+        |(name, value): (&String, &String)| (name.clone(), with_numbers(value, configuration));
+    let mut env: BTreeMap<String, String> = app.env.iter().map(filled).collect();
+    env.extend(app.changed.env.clone());
+    env
+}
+
 fn settings(app: &App, configuration: Configuration) -> Settings {
     let command = template(app);
     let (mut env, unseen) = filled_in(&app.env, configuration);
+    let lines = match command.runs {
+        Runs::Server => None,
+        Runs::Setting => {
+            let applied = with_numbers(&command.text, configuration);
+            Some((applied, SettingsPlace::ByCommand))
+        }
+        Runs::KamalSetting => {
+            let variable = |(name, value): (&String, &String)| format!("\n    {name}: {value:?}");
+            let all: String = env.iter().map(variable).collect();
+            let file = SettingsPlace::InFile { path: "config/deploy.yml".into() };
+            Some((format!("env:\n  clear:{all}"), file))
+        }
+    };
+    if let Some((config_snippet, place)) = lines {
+        return Settings {
+            config_snippet,
+            place: Some(place.into()),
+            advice: advice(app, configuration, unseen),
+            ..Settings::default()
+        };
+    }
     if command.uses(&app.env, "workers") && !app.env.contains_key(WEB_CONCURRENCY) {
         env.insert(WEB_CONCURRENCY.to_string(), configuration.workers.to_string());
     }
     Settings {
-        start: fill(&command.text, |place| numbers(configuration, place)),
+        start: with_numbers(&command.text, configuration),
         env,
         advice: advice(app, configuration, unseen),
         ..Settings::default()

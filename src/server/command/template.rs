@@ -12,17 +12,31 @@ use crate::terms::Configuration;
 /// What can be filled in.
 pub const PLACES: [&str; 4] = ["workers", "threads", "port", "socket"];
 
-/// A command of the user's that starts a server we don't know, and what its user said about it.
+/// A command of the user's that starts a server we don't know, or gives one that runs elsewhere its
+/// setting, and what its user said about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandTemplate {
     /// As it was written.
     pub text: String,
-    /// The text's words, as a shell would take it apart; not empty.
+    /// The text's words, as a shell would take it apart; not empty. Of one that a shell runs the
+    /// whole text.
     pub words: Vec<String>,
     /// Asks it to end; as in signal(7).
     pub stop_signal: i32,
     /// What stands for today's setting.
     pub today: Configuration,
+    pub runs: Runs,
+}
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// It starts a server.
+    Server,
+    /// A shell runs it, and it gives a server that runs elsewhere its setting.
+    Setting,
+    /// The same by Kamal, which gives an app variables that its configuration has.
+    KamalSetting,
 }
 
 /// The names in braces that stand in a text, with where they stand, braces included. A shell's
@@ -67,6 +81,11 @@ pub fn numbers(configuration: Configuration, place: &str) -> Option<String> {
         "threads" => Some(configuration.threads.to_string()),
         _ => None,
     }
+}
+
+/// The text with the numbers of a configuration filled in.
+pub fn with_numbers(text: &str, configuration: Configuration) -> String {
+    fill(text, |place| numbers(configuration, place))
 }
 
 /// Of these variables those that are a place for a number and nothing else, filled in; and the

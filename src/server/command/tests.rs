@@ -10,6 +10,7 @@ fn app(text: &str, env: &[(&str, &str)]) -> App {
         words: text.split(' ').map(String::from).collect(),
         stop_signal: 15,
         today: Configuration::new(1, 1).unwrap(),
+        runs: Runs::Server,
     };
     App {
         command: Some(command),

@@ -25,6 +25,7 @@ fn may_differ(value: &PlannedValue) -> bool {
         value,
         PlannedValue::Proxy(_)
             | PlannedValue::PodsOf { .. }
+            | PlannedValue::Remote { .. }
             | PlannedValue::Memory(_)
             | PlannedValue::Timeout { .. }
             | PlannedValue::Environment(_)

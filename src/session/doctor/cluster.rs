@@ -5,7 +5,7 @@
 use crate::place::kubernetes::{self, ApiError, Fitness};
 use crate::session::cluster::Found;
 use crate::terms::FindingState::{Bad, Ok as Fit, Warn};
-use crate::terms::{Finding, MachineCheck, NodesAlike, QuotaLeft};
+use crate::terms::{ClusterCheck, Finding, NodesAlike, QuotaLeft};
 
 /// Looks at the namespace; nothing is made in it.
 ///
@@ -15,7 +15,7 @@ pub fn check(found: &Found) -> Result<Vec<Finding>, ApiError> {
     let Fitness { version, is_missing, missing, nodes, quotas } =
         kubernetes::look(&*found.api, &found.namespace)?;
     let namespace = found.namespace.clone();
-    let check = MachineCheck::ApiServerFound { version, namespace, is_missing };
+    let check = ClusterCheck::ApiServerFound { version, namespace, is_missing }.into();
     let mut findings = vec![Finding { state: if is_missing { Bad } else { Fit }, check }];
     let may_nothing = missing.iter().all(|(_, missing)| !missing.is_empty());
     let of_role = |(role, missing)| rights(role, missing, may_nothing);
@@ -31,7 +31,7 @@ fn rights(role: &str, missing: Vec<String>, may_nothing: bool) -> Finding {
         (false, false) => Warn,
         (false, true) => Bad,
     };
-    Finding { state, check: MachineCheck::RightsFound { role: role.to_string(), missing } }
+    Finding { state, check: ClusterCheck::RightsFound { role: role.to_string(), missing }.into() }
 }
 
 /// Pods on unlike nodes cannot be told apart from unlike settings.
@@ -42,13 +42,13 @@ fn of_nodes(nodes: Option<Vec<NodesAlike>>) -> Finding {
         (Some(_), 0) => Bad,
         (Some(_), _) => Warn,
     };
-    Finding { state, check: MachineCheck::NodesFound { nodes } }
+    Finding { state, check: ClusterCheck::NodesFound { nodes }.into() }
 }
 
 fn of_quotas(quotas: Option<Vec<QuotaLeft>>) -> Finding {
     let is_spent = quotas.iter().flatten().any(|quota| quota.is_spent);
     let state = if is_spent { Warn } else { Fit };
-    Finding { state, check: MachineCheck::QuotasFound { quotas } }
+    Finding { state, check: ClusterCheck::QuotasFound { quotas }.into() }
 }
 
 #[cfg(test)]

@@ -105,7 +105,12 @@ impl Site {
     /// Runs it to its end.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> Ended {
-        let ended = Running::begin(self.command(arguments)).end();
+        self.run_command(self.command(arguments))
+    }
+
+    #[track_caller]
+    pub fn run_command(&self, command: Command) -> Ended {
+        let ended = Running::begin(command).end();
         self.nothing_left.check();
         ended
     }

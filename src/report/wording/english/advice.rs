@@ -12,6 +12,7 @@ pub fn place(place: &SettingsPlace) -> String {
         SettingsPlace::InNewFile => "in a file beside the app's own".into(),
         SettingsPlace::InNginxConfiguration => "nginx's configuration".into(),
         SettingsPlace::InCluster => "in the cluster".into(),
+        SettingsPlace::ByCommand => "by your command".into(),
     }
 }
 

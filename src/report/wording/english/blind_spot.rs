@@ -7,6 +7,9 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::NothingWatched => {
             "nothing was watched: the watching thread could not run".into()
         }
+        BlindSpot::NoShell { said } => {
+            format!("the command of --observe gave no shell to look by: {said}")
+        }
         BlindSpot::CoresUnknown => {
             "/proc/stat cannot be read, so nothing is known of the cores".into()
         }

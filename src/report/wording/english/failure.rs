@@ -67,6 +67,19 @@ fn ending(end: &BootEnd) -> String {
         BootEnd::EndedEarly { how } => {
             format!("it ended before it was ready ({})", server_end(how))
         }
+        BootEnd::NotApplied { how: Some(how) } => {
+            format!("the command that applies it failed ({how})")
+        }
+        BootEnd::NotApplied { how: None } => {
+            "the command that applies it did not end in time".into()
+        }
+        BootEnd::NotSaidReady { how } => {
+            let last = how.as_ref().map(|how| format!(" (the last time: {how})"));
+            format!(
+                "the command that says when it is ready never succeeded{}",
+                last.unwrap_or_default()
+            )
+        }
         BootEnd::NotHttp { target } => {
             format!("{target} is answered with something that is not HTTP")
         }

@@ -3,8 +3,8 @@
 use super::limit_refusal;
 use crate::report::wording::FindingWords;
 use crate::terms::{
-    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike, Priority, QuotaLeft,
-    RefusedGroup,
+    Bytes, ClusterCheck, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike,
+    Priority, QuotaLeft, RefusedGroup,
 };
 
 const NOT_VISIBLE: &str = "not visible";
@@ -37,10 +37,12 @@ fn what(check: &MachineCheck) -> &str {
         MachineCheck::SwapFound { .. } => "swap",
         MachineCheck::DiskFound { .. } => "disk",
         MachineCheck::ProgramFound { program, .. } => program,
-        MachineCheck::ApiServerFound { .. } => "API server",
-        MachineCheck::RightsFound { .. } => "rights",
-        MachineCheck::NodesFound { .. } => "nodes",
-        MachineCheck::QuotasFound { .. } => "quotas",
+        MachineCheck::OfCluster(check) => match check {
+            ClusterCheck::ApiServerFound { .. } => "API server",
+            ClusterCheck::RightsFound { .. } => "rights",
+            ClusterCheck::NodesFound { .. } => "nodes",
+            ClusterCheck::QuotasFound { .. } => "quotas",
+        },
     }
 }
 
@@ -104,29 +106,25 @@ fn figure(check: &MachineCheck) -> String {
         }
         MachineCheck::DiskFound { free_bytes: None, .. } => NOT_VISIBLE.into(),
         MachineCheck::ProgramFound { path, .. } => path.clone().unwrap_or("missing".into()),
-        MachineCheck::ApiServerFound { .. }
-        | MachineCheck::RightsFound { .. }
-        | MachineCheck::NodesFound { .. }
-        | MachineCheck::QuotasFound { .. } => of_cluster(check),
+        MachineCheck::OfCluster(check) => of_cluster(check),
     }
 }
 
 /// What was found of a cluster.
-fn of_cluster(check: &MachineCheck) -> String {
+fn of_cluster(check: &ClusterCheck) -> String {
     match check {
-        MachineCheck::ApiServerFound { version, namespace, is_missing } => {
+        ClusterCheck::ApiServerFound { version, namespace, is_missing } => {
             let missing = if *is_missing { ", which is not there" } else { "" };
             format!("{version}, namespace {namespace}{missing}")
         }
-        MachineCheck::RightsFound { role, missing } if missing.is_empty() => {
+        ClusterCheck::RightsFound { role, missing } if missing.is_empty() => {
             format!("all of {role}")
         }
-        MachineCheck::RightsFound { role, missing } => {
+        ClusterCheck::RightsFound { role, missing } => {
             format!("of {role} are missing: {}", missing.join(", "))
         }
-        MachineCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
-        MachineCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
-        _ => String::new(),
+        ClusterCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
+        ClusterCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
     }
 }
 
@@ -256,27 +254,23 @@ fn advice(check: &MachineCheck) -> &'static str {
             "free some space, or put the store elsewhere with --store"
         }
         MachineCheck::ProgramFound { .. } => "install it or put it on PATH",
-        MachineCheck::ApiServerFound { .. }
-        | MachineCheck::RightsFound { .. }
-        | MachineCheck::NodesFound { .. }
-        | MachineCheck::QuotasFound { .. } => advice_on_cluster(check),
+        MachineCheck::OfCluster(check) => advice_on_cluster(check),
     }
 }
 
 /// What to do where a cluster is not as it should be.
-fn advice_on_cluster(check: &MachineCheck) -> &'static str {
+fn advice_on_cluster(check: &ClusterCheck) -> &'static str {
     match check {
-        MachineCheck::ApiServerFound { .. } => "name one that is there with --namespace",
-        MachineCheck::RightsFound { .. } => {
+        ClusterCheck::ApiServerFound { .. } => "name one that is there with --namespace",
+        ClusterCheck::RightsFound { .. } => {
             "have the role of this file bound to you in the namespace (its head says how)"
         }
-        MachineCheck::NodesFound { .. } => {
+        ClusterCheck::NodesFound { .. } => {
             "a setting's figures are those of the nodes that its pods run on: keep the app's pods \
              on one kind (nodeSelector)"
         }
-        MachineCheck::QuotasFound { .. } => {
+        ClusterCheck::QuotasFound { .. } => {
             "nothing more can be made of what is used up; generators and the app's pods need room"
         }
-        _ => "",
     }
 }

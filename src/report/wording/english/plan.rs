@@ -13,6 +13,7 @@ impl PlanPhrases for English {
             PlannedValue::Server { .. } => "server",
             PlannedValue::Deployment { .. } => "deployment",
             PlannedValue::PodsOf { .. } => "image",
+            PlannedValue::Remote { .. } => "app at",
             PlannedValue::Generators { .. } => "generators",
             PlannedValue::Proxy(_) => "proxy",
             PlannedValue::Workers(_) => "workers",

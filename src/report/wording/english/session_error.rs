@@ -47,6 +47,7 @@ pub fn task(task: &Task) -> String {
             "reach the guardian, which somebody has killed: run the command again".into()
         }
         Task::StartServer => "start the app server".into(),
+        Task::StartShell => "start a shell".into(),
         Task::EndServer => "end the app server".into(),
         Task::EndServerProcesses { pids } => format!("end the app server's processes {pids:?}"),
         Task::FreeServerAddress { address } => format!("close the app server's address {address}"),

@@ -12,6 +12,7 @@ pub fn place(place: &SettingsPlace) -> String {
         SettingsPlace::InNewFile => "アプリのファイルの横に置くファイル".into(),
         SettingsPlace::InNginxConfiguration => "nginx の設定".into(),
         SettingsPlace::InCluster => "クラスターの中".into(),
+        SettingsPlace::ByCommand => "コマンド".into(),
     }
 }
 

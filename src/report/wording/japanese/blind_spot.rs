@@ -7,6 +7,9 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::NothingWatched => {
             "観察用のスレッドを動かせなかったため、何も観察できませんでした".into()
         }
+        BlindSpot::NoShell { said } => {
+            format!("--observe のコマンドからシェルを得られませんでした: {said}")
+        }
         BlindSpot::CoresUnknown => "/proc/stat が読めないため、コアのことは何もわかりません".into(),
         BlindSpot::CoreWaitsUnknown => {
             "このカーネルはスケジューラーの統計を取らないため、コア待ちは見えません".into()

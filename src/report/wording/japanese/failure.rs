@@ -71,6 +71,17 @@ fn ending(end: &BootEnd) -> String {
         BootEnd::EndedEarly { how } => {
             format!("準備ができる前に終了しました（{}）", server_end(how))
         }
+        BootEnd::NotApplied { how: Some(how) } => {
+            format!("設定を適用するコマンドが失敗しました（{}）", process_end(how))
+        }
+        BootEnd::NotApplied { how: None } => {
+            "設定を適用するコマンドが時間内に終わりませんでした".into()
+        }
+        BootEnd::NotSaidReady { how } => {
+            let last = how.as_ref().map(|how| format!("（最後: {}）", process_end(how)));
+            let last = last.unwrap_or_default();
+            format!("準備完了を確かめるコマンドが一度も成功しませんでした{last}")
+        }
         BootEnd::NotHttp { target } => format!("{target} に HTTP でない応答が返ります"),
         BootEnd::NotAnswered { target, patience_s } => {
             format!("起動から {patience_s} 秒以内に {target} の応答がありませんでした")

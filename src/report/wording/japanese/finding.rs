@@ -3,8 +3,8 @@
 use super::limit_refusal;
 use crate::report::wording::FindingWords;
 use crate::terms::{
-    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike, Priority, QuotaLeft,
-    RefusedGroup,
+    Bytes, ClusterCheck, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike,
+    Priority, QuotaLeft, RefusedGroup,
 };
 
 const NOT_VISIBLE: &str = "見えません";
@@ -37,10 +37,12 @@ fn what(check: &MachineCheck) -> &str {
         MachineCheck::SwapFound { .. } => "スワップ",
         MachineCheck::DiskFound { .. } => "ディスク",
         MachineCheck::ProgramFound { program, .. } => program,
-        MachineCheck::ApiServerFound { .. } => "API サーバー",
-        MachineCheck::RightsFound { .. } => "権限",
-        MachineCheck::NodesFound { .. } => "ノード",
-        MachineCheck::QuotasFound { .. } => "クォータ",
+        MachineCheck::OfCluster(check) => match check {
+            ClusterCheck::ApiServerFound { .. } => "API サーバー",
+            ClusterCheck::RightsFound { .. } => "権限",
+            ClusterCheck::NodesFound { .. } => "ノード",
+            ClusterCheck::QuotasFound { .. } => "クォータ",
+        },
     }
 }
 
@@ -104,29 +106,25 @@ fn figure(check: &MachineCheck) -> String {
         }
         MachineCheck::DiskFound { free_bytes: None, .. } => NOT_VISIBLE.into(),
         MachineCheck::ProgramFound { path, .. } => path.clone().unwrap_or("ありません".into()),
-        MachineCheck::ApiServerFound { .. }
-        | MachineCheck::RightsFound { .. }
-        | MachineCheck::NodesFound { .. }
-        | MachineCheck::QuotasFound { .. } => of_cluster(check),
+        MachineCheck::OfCluster(check) => of_cluster(check),
     }
 }
 
 /// What was found of a cluster.
-fn of_cluster(check: &MachineCheck) -> String {
+fn of_cluster(check: &ClusterCheck) -> String {
     match check {
-        MachineCheck::ApiServerFound { version, namespace, is_missing } => {
+        ClusterCheck::ApiServerFound { version, namespace, is_missing } => {
             let missing = if *is_missing { "（ありません）" } else { "" };
             format!("{version}、名前空間 {namespace}{missing}")
         }
-        MachineCheck::RightsFound { role, missing } if missing.is_empty() => {
+        ClusterCheck::RightsFound { role, missing } if missing.is_empty() => {
             format!("{role} のすべて")
         }
-        MachineCheck::RightsFound { role, missing } => {
+        ClusterCheck::RightsFound { role, missing } => {
             format!("{role} のうち足りないもの: {}", missing.join(", "))
         }
-        MachineCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
-        MachineCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
-        _ => String::new(),
+        ClusterCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
+        ClusterCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
     }
 }
 
@@ -255,26 +253,22 @@ fn advice(check: &MachineCheck) -> &'static str {
         }
         MachineCheck::DiskFound { .. } => "空きを作るか、--store でストアを別の場所にしてください",
         MachineCheck::ProgramFound { .. } => "インストールするか、PATH に置いてください",
-        MachineCheck::ApiServerFound { .. }
-        | MachineCheck::RightsFound { .. }
-        | MachineCheck::NodesFound { .. }
-        | MachineCheck::QuotasFound { .. } => advice_on_cluster(check),
+        MachineCheck::OfCluster(check) => advice_on_cluster(check),
     }
 }
 
 /// What to do where a cluster is not as it should be.
-fn advice_on_cluster(check: &MachineCheck) -> &'static str {
+fn advice_on_cluster(check: &ClusterCheck) -> &'static str {
     match check {
-        MachineCheck::ApiServerFound { .. } => "--namespace に、ある名前空間を指定してください",
-        MachineCheck::RightsFound { .. } => {
+        ClusterCheck::ApiServerFound { .. } => "--namespace に、ある名前空間を指定してください",
+        ClusterCheck::RightsFound { .. } => {
             "このファイルのロールを、この名前空間で自分に割り当ててもらってください（方法はファイルの先頭にあります）"
         }
-        MachineCheck::NodesFound { .. } => {
+        ClusterCheck::NodesFound { .. } => {
             "設定の値は、Pod が動いたノードのものです。アプリの Pod を 1 種類のノードに置いてください（nodeSelector）"
         }
-        MachineCheck::QuotasFound { .. } => {
+        ClusterCheck::QuotasFound { .. } => {
             "使い切ったものはもう作れません。負荷生成側とアプリの Pod に空きが必要です"
         }
-        _ => "",
     }
 }

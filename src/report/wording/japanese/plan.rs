@@ -13,6 +13,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::Server { .. } => "サーバー",
             PlannedValue::Deployment { .. } => "Deployment",
             PlannedValue::PodsOf { .. } => "イメージ",
+            PlannedValue::Remote { .. } => "アプリの URL",
             PlannedValue::Generators { .. } => "負荷生成",
             PlannedValue::Proxy(_) => "プロキシ",
             PlannedValue::Workers(_) => "ワーカー",

@@ -59,6 +59,7 @@ pub fn task(task: &Task) -> String {
             "強制終了されたガーディアンとの通信（コマンドを再実行してください）".into()
         }
         Task::StartServer => "アプリサーバーの起動".into(),
+        Task::StartShell => "シェルの起動".into(),
         Task::EndServer => "アプリサーバーの終了".into(),
         Task::EndServerProcesses { pids } => {
             format!("アプリサーバーのプロセス {pids:?} の終了")

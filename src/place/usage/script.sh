@@ -1,13 +1,21 @@
-# Shows once a second what a container's processes and its control group have used so far, in lines
-# that read.rs reads: `NAME VALUE`, or a line of a file below /proc. For dash and busybox. A file
-# that is not there is left out. What this uses is the container's, so little is started: a file of
-# one line is read by the shell, and `cat` gets all others in two calls.
+# Shows once a second what a container's or a machine's processes and their control group have used
+# so far, in lines that read.rs reads: `NAME VALUE`, or a line of a file below /proc. For dash and
+# busybox. A file that is not there is left out. What this uses is the container's, so little is
+# started: a file of one line is read by the shell, and `cat` gets all others in two calls.
+# SWEETSPOT_CGROUP names a folder of version 2: then that group, and those in it, are all that is
+# looked at.
 exec 2>/dev/null
 g=/sys/fs/cgroup
-c= a= m= own= up= v= n=0
-# Version 2: the container's own folder. The top of a whole node has no cgroup.events.
+w=$SWEETSPOT_CGROUP
+if [ -n "$w" ] && ! [ -r "$w/cgroup.procs" ]; then exit; fi
+c= a= m= own= up= v= n=0 p= i=
+# Version 2: the container's own folder. The top of a whole node has no cgroup.events, and who came
+# by ssh is in a group of his own.
 read -r own </proc/self/cgroup
-for d in "$g${own#0::}" "$g"; do
+case $own in
+0::/user.slice/* | 0::/system.slice/*.service) own=0:: ;;
+esac
+for d in ${w:+"$w"} "$g${own#0::}" "$g"; do
     if [ -r "$d/cgroup.events" ]; then c=$d m=$d; break; fi
 done
 # Version 1: a folder for each controller.
@@ -41,8 +49,16 @@ while [ "$n" -lt FOR_AT_MOST_S ]; do
     one io.pressure "$c"
     cat "$m/memory.stat" "$m/memory.events" "$m/memory.oom_control"
     one cpuacct.usage "$a"
+    p=/proc/[0-9]*/stat
+    if [ -n "$w" ]; then
+        p=
+        for i in $(cat "$w"/cgroup.procs "$w"/*/cgroup.procs "$w"/*/*/cgroup.procs); do
+            p="$p /proc/$i/stat"
+        done
+    fi
     # In one call, so that little time passes between the time stamp and the counters.
-    cat /proc/uptime "$c/cpu.stat" /proc/[0-9]*/stat
+    # shellcheck disable=SC2086 # a pattern, or a list
+    cat /proc/uptime "$c/cpu.stat" $p
     echo sweetspot-usage-end || exit
     n=$((n + 1))
     sleep 1 || exit

@@ -1,14 +1,12 @@
-//! What an app's container uses while it runs, looked at every second from inside it.
+//! What an app uses where it runs, looked at every second by a shell there.
 //!
-//! In: a pod. Out: a [`MonitorRecord`] of each load.
+//! In: the lines that the shell prints. Out: a [`MonitorRecord`] of each load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::api::{Api, ApiError};
-use super::paths;
 use super::usage::{self, Look, Looks};
 use crate::terms::{BlindSpot, Configuration, MonitorRecord};
 
@@ -21,45 +19,43 @@ const AROUND: Duration = Duration::from_millis(500);
 
 type Seen = Arc<Mutex<Vec<(Instant, Look)>>>;
 
-/// A container that is looked at.
+/// An app that is looked at.
 pub struct Watching {
     seen: Seen,
-    /// The shell in the container has ended, or cannot be reached any more.
+    /// The shell there has ended, or cannot be reached any more.
     is_over: Arc<AtomicBool>,
     configuration: Configuration,
     /// What it may use.
     cores: f64,
 }
 
+/// What the shell is to run, as `sh -c` or at its standard input.
+pub fn script() -> String {
+    usage::script(LONGEST.as_secs())
+}
+
 impl Watching {
-    /// Begins to look.
-    ///
-    /// # Errors
-    /// Nothing may be run in the container, or there is no shell in it.
-    pub fn begin(
-        api: &dyn Api,
-        (pod, container): (&str, &str),
+    /// Looks by what a shell prints that runs [`script`].
+    pub fn of(
+        lines: impl Iterator<Item = String> + Send + 'static,
         configuration: Configuration,
         cores: f64,
-    ) -> Result<Self, ApiError> {
-        let script = usage::script(LONGEST.as_secs());
-        let path = paths::command(pod, Some(container), &["sh", "-c", &script]);
-        let lines = api.run(&path)?;
+    ) -> Self {
         let seen = Seen::default();
         let seeing = Arc::downgrade(&seen);
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         thread::spawn(move || {
             let mut looks = Looks::default();
-            // It ends with the container, or when nobody is interested any more.
-            for line in lines.map_while(Result::ok) {
+            // It ends with the shell, or when nobody is interested any more.
+            for line in lines {
                 let Some(look) = looks.line(&line) else { continue };
                 let Some(seen) = seeing.upgrade() else { return };
                 seen.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), look));
             }
             over.store(true, Ordering::Relaxed);
         });
-        Ok(Self { seen, is_over, configuration, cores })
+        Self { seen, is_over, configuration, cores }
     }
 
     /// Nothing more is seen.
@@ -73,15 +69,17 @@ impl Watching {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let first = seen.iter().rposition(|(at, _)| *at <= origin + AROUND).unwrap_or(0);
         seen.drain(..first);
+        let times: Vec<Instant> = seen.iter().map(|(at, _)| *at).collect();
+        let looks = usage::of_app(seen.iter().map(|(_, look)| look.clone()).collect());
         let mut record = MonitorRecord { blind_spots: usage::blind_spots(), ..Default::default() };
-        for pair in seen.windows(2) {
-            let [(began, before), (_, after)] = pair else { continue };
+        for (pair, began) in looks.windows(2).zip(times) {
+            let [before, after] = pair else { continue };
             let at_s = began.saturating_duration_since(origin).as_secs_f64();
             let second = usage::second(before, after, self.configuration, self.cores, at_s);
             record.seconds.push(second);
         }
-        match (record.seconds.is_empty(), seen.last()) {
-            (false, Some((_, last))) => record.memory = usage::memory(last, self.configuration),
+        match (record.seconds.is_empty(), looks.last()) {
+            (false, Some(last)) => record.memory = usage::memory(last, self.configuration),
             // What was seen is of an earlier load.
             _ => record.blind_spots.push(BlindSpot::NothingWatched.into()),
         }

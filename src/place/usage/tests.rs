@@ -2,6 +2,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::look::Process;
 use super::together::add;
 use super::*;
 use crate::terms::{

@@ -1,0 +1,426 @@
+//! An app that runs elsewhere, in whatever way, as a place for trials: a command of the user's
+//! gives it each setting, another puts it back, and the load goes to its address from here.
+//!
+//! In: the commands, and where the app answers; then configurations and offers. Out: what was seen.
+//! Must not judge it, and knows no platform.
+
+mod command;
+mod note;
+mod settings;
+mod shell;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use self::command::Ran;
+pub use self::note::NoteError;
+use self::note::{Note, Written};
+pub use self::settings::{Destination, RemoteSettings};
+use self::shell::Shell;
+use super::local::{kind_of_status, log::worth_showing};
+use super::watching;
+use super::{Observed, Offer, Place, PlaceError, Started};
+use crate::load::shape::{Part, Shape};
+use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
+use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
+use crate::terms::{
+    BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, LoadSecond,
+    Machine, MachineDoubt, Secrets, StopRequest, StopSignal, Target, Task, Variant, Warning,
+};
+
+/// For a setting to be applied, and for the app to answer with it.
+const BOOT_PATIENCE: Duration = Duration::from_secs(600);
+
+/// To put it back; and where the user wants to end at once.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(900);
+const RESTORE_PATIENCE_AT_ONCE: Duration = Duration::from_secs(180);
+
+/// Time for an app that answers something else than 2xx to answer better.
+const WARMING_UP: Duration = Duration::from_secs(10);
+
+/// Between two questions whether it is ready.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// One such question.
+const TO_ANSWER: Duration = Duration::from_secs(10);
+
+/// Has the names of the variables that a command is given.
+const VARIABLES: &str = "SWEETSPOT_VARIABLES";
+/// Before the name of each, that of the variable with its value.
+const VALUE: &str = "SWEETSPOT_VALUE_";
+
+/// Loops of the load generator: one does tens of thousands of requests a second.
+const MOST_LOOPS: usize = 4;
+
+/// An app elsewhere as a place for trials.
+pub struct Remote {
+    settings: RemoteSettings,
+    stop: StopSignal,
+    /// It may be another than it was, from before the first change on.
+    changed: Option<Note>,
+    running: Option<Running>,
+    born: Instant,
+}
+
+/// The app with a setting of ours.
+struct Running {
+    configuration: Configuration,
+    shell: Option<Shell>,
+}
+
+/// How waiting for an answer ended.
+enum Answered {
+    Good,
+    /// A status, where there was an answer.
+    Not(Option<u16>),
+}
+
+impl Remote {
+    /// Nothing is changed before the first start.
+    ///
+    /// # Errors
+    /// Another session changes the app, or has left it changed.
+    pub fn new(settings: RemoteSettings, stop: StopSignal) -> Result<Self, PlaceError> {
+        note::check(&note::beside(&settings.store)).map_err(in_words)?;
+        Ok(Self { settings, stop, changed: None, running: None, born: Instant::now() })
+    }
+
+    /// Has the app run with a setting. The inner error: it could not be had to.
+    fn apply(
+        &self,
+        configuration: Configuration,
+        env: &BTreeMap<String, String>,
+        deadline: Instant,
+    ) -> Result<Result<(), BootFailure>, PlaceError> {
+        let text = server::command::with_numbers(&self.settings.apply, configuration);
+        let ran = self.run(&text, env, deadline)?;
+        if ran.is_success() {
+            return Ok(Ok(()));
+        }
+        let end = BootEnd::NotApplied { how: ran.end };
+        Ok(Err(self.failure(BootFailureKind::Exited, end, &ran.lines)))
+    }
+
+    /// Waits until the user's own command says that the app is ready, and then until it answers.
+    fn await_ready(
+        &self,
+        configuration: Configuration,
+        env: &BTreeMap<String, String>,
+        deadline: Instant,
+    ) -> Result<Result<(), BootFailure>, PlaceError> {
+        if let Some(text) = &self.settings.ready {
+            let text = server::command::with_numbers(text, configuration);
+            loop {
+                let ran = self.run(&text, env, deadline)?;
+                if ran.is_success() {
+                    break;
+                }
+                if Instant::now() + AGAIN >= deadline {
+                    let end = BootEnd::NotSaidReady { how: ran.end };
+                    return Ok(Err(self.failure(BootFailureKind::NeverReady, end, &ran.lines)));
+                }
+                self.pause()?;
+            }
+        }
+        self.await_answer(deadline)
+    }
+
+    /// Waits until the app answers 2xx.
+    fn await_answer(&self, deadline: Instant) -> Result<Result<(), BootFailure>, PlaceError> {
+        let mut first_bad = None;
+        let target = self.ready_target();
+        loop {
+            let answered = self.ask(&target)?;
+            let is_late = Instant::now() >= deadline;
+            match answered {
+                Answered::Good => return Ok(Ok(())),
+                Answered::Not(Some(status)) => {
+                    let may_recover = matches!(status, 502..=504);
+                    let since = first_bad.get_or_insert_with(Instant::now).elapsed();
+                    if is_late || (!may_recover && since >= WARMING_UP) {
+                        let kind = kind_of_status(status).unwrap_or(BootFailureKind::NotSuccess);
+                        let target = target.to_string();
+                        let end = BootEnd::NotGood { target, status, leads_to: None };
+                        return Ok(Err(self.failure(kind, end, &[])));
+                    }
+                }
+                Answered::Not(None) if is_late => {
+                    let patience_s = BOOT_PATIENCE.as_secs_f64();
+                    let end = BootEnd::NotAnswered { target: target.to_string(), patience_s };
+                    return Ok(Err(self.failure(BootFailureKind::NeverReady, end, &[])));
+                }
+                Answered::Not(None) => {}
+            }
+            self.pause()?;
+        }
+    }
+
+    /// Sent with the headers of the first target: some apps insist on a host.
+    fn ready_target(&self) -> Target {
+        let first = self.settings.targets.first();
+        let headers = first.map(|target| target.headers.clone()).unwrap_or_default();
+        Target { headers, ..Target::get(self.settings.app.ready_path.clone()) }
+    }
+
+    /// One request.
+    fn ask(&self, target: &Target) -> Result<Answered, PlaceError> {
+        let spec = LoadSpec {
+            targets: vec![target.clone()],
+            shape: Shape::Clients { clients: 1, think: Duration::ZERO },
+            length: Length::Requests(1),
+            timeout: TO_ANSWER,
+            loops: 1,
+            ..self.spec()
+        };
+        let record = load::run(&spec, &self.stop, &mut |_| ControlFlow::Continue(()))?;
+        let status = |second: &LoadSecond| second.status.keys().next().copied();
+        let status = record.seconds.iter().find_map(status);
+        Ok(match status {
+            Some(200..=299) => Answered::Good,
+            other => Answered::Not(other),
+        })
+    }
+
+    fn pause(&self) -> Result<(), PlaceError> {
+        if self.stop.is_raised() {
+            return Err(PlaceError::Stopped);
+        }
+        thread::sleep(AGAIN);
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        text: &str,
+        env: &BTreeMap<String, String>,
+        deadline: Instant,
+    ) -> Result<Ran, PlaceError> {
+        let patience = deadline.saturating_duration_since(Instant::now());
+        command::run(text, env, patience, &self.stop).map_err(no_shell)
+    }
+
+    fn failure(&self, kind: BootFailureKind, end: BootEnd, lines: &[String]) -> BootFailure {
+        let lines = self.settings.secrets.mask_lines(lines);
+        BootFailure {
+            kind,
+            message: BootCause::NotReady { seen: None, end, connections_for: None }.into(),
+            advice: advice::for_failure(&self.settings.app, FOR_COMMANDS.about(), kind).into(),
+            last_lines: worth_showing(&lines),
+        }
+    }
+
+    /// What all loads have in common.
+    fn spec(&self) -> LoadSpec {
+        let RemoteSettings { to, targets, connection, timeout, .. } = &self.settings;
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        LoadSpec {
+            address: load::Address::Tcp(to.addresses.clone()),
+            host: to.host.clone(),
+            targets: targets.clone(),
+            variables: None,
+            keeps_cookies: false,
+            shape: Shape::Clients { clients: 1, think: Duration::ZERO },
+            warm_up: Duration::ZERO,
+            length: Length::Requests(1),
+            connection: *connection,
+            tls: to.tls.clone(),
+            timeout: *timeout,
+            max_in_flight: None,
+            closing: Closing::default(),
+            records_each_target: Goals::of(targets, None, true).is_ok_and(|it| it.are_apart()),
+            keeps_rows: false,
+            protocol: Protocol::Http1,
+            part: Part::WHOLE,
+            loops: cores.clamp(1, MOST_LOOPS) as u16,
+            seed: 1,
+            placement: Placement::default(),
+        }
+    }
+}
+
+impl Place for Remote {
+    fn machine(&self) -> &Machine {
+        &self.settings.machine
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.born.elapsed()
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let is_here = self.settings.to.addresses.iter().all(|address| address.ip().is_loopback());
+        let cores = self.settings.machine.cores.get();
+        let shared = MachineDoubt::GeneratorSharesCores { cores };
+        is_here.then(|| shared.into()).into_iter().collect()
+    }
+
+    fn inspect(&mut self) -> Result<Inspection, PlaceError> {
+        Ok(Inspection {
+            current: self.settings.today,
+            server_version: self.settings.to.url.clone(),
+            runtime_version: String::new(),
+            lacks_yjit: false,
+            obeys: Obeys::default(),
+            remarks: Vec::new(),
+        })
+    }
+
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError> {
+        self.running = None;
+        if self.changed.is_none() {
+            let (url, restore) = (self.settings.to.url.clone(), self.settings.restore.clone());
+            let note = note::beside(&self.settings.store);
+            let note = Note::write(&note, &Written { url, restore });
+            self.changed = Some(note.map_err(in_words)?);
+            self.settings.files.iter().try_for_each(write).map_err(in_words)?;
+        }
+        let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
+        let env = environment(&app, configuration, !self.settings.is_kamals);
+        let began = Instant::now();
+        let deadline = began + BOOT_PATIENCE;
+        let ready = match self.apply(configuration, &env, deadline)? {
+            Ok(()) => self.await_ready(configuration, &env, deadline)?,
+            failed => failed,
+        };
+        // Ended in the middle of it, it is no result.
+        match ready {
+            _ if self.stop.requested() == StopRequest::Now => Err(PlaceError::Stopped),
+            Err(failure) => Ok(Started::Failed(failure)),
+            Ok(()) => {
+                let boot = began.elapsed();
+                self.running = Some(Running { configuration, shell: None });
+                Ok(Started::Ready { boot })
+            }
+        }
+    }
+
+    fn offer(
+        &mut self,
+        offer: &Offer,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<Observed, PlaceError> {
+        let cores = self.settings.machine.cores.get();
+        let running = self.running.as_mut().expect("a load is offered to an app that was started");
+        let is_over = running.shell.as_ref().is_none_or(Shell::is_over);
+        if let (Some(observe), true) = (&self.settings.observe, is_over) {
+            // Where none can be had nothing is seen, as the record says.
+            running.shell = Shell::begin(observe, running.configuration, cores).ok();
+        }
+        let spec = LoadSpec {
+            shape: offer.offered.into(),
+            warm_up: offer.warm_up,
+            length: Length::Duration(offer.duration),
+            connection: offer.connection.unwrap_or(self.settings.connection),
+            seed: offer.seed,
+            ..self.spec()
+        };
+        let origin = Instant::now();
+        let load = load::run(&spec, &self.stop, watch)?;
+        let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
+        let secrets = &self.settings.secrets;
+        let monitor = shell.map_or_else(watching::nothing, |shell| shell.record(origin, secrets));
+        Ok(Observed { load, monitor, failure: None })
+    }
+
+    fn stop(&mut self) -> Result<(), PlaceError> {
+        self.running = None;
+        let Some(note) = self.changed.take() else { return Ok(()) };
+        put_back(note, &self.settings.restore, &self.stop).map_err(|lines| {
+            let said = self.settings.secrets.mask_lines(&lines).join("\n");
+            PlaceError::Elsewhere(format!(
+                "the app at {} could not be put back; do it with: sweetspot restore{}\n{said}",
+                self.settings.to.url,
+                note::of_store(&note::beside(&self.settings.store))
+            ))
+        })
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        // What could not be put back stands in the note.
+        let _ = self.stop();
+    }
+}
+
+/// The variables of a setting, for commands that have to hand them on: each under a name of its
+/// own, so that it changes nothing of the command itself, and all names in one more. `sets_them`:
+/// also under their own names.
+fn environment(
+    app: &App,
+    configuration: Configuration,
+    sets_them: bool,
+) -> BTreeMap<String, String> {
+    let all = server::command::environment(app, configuration);
+    let names = all.keys().map(String::as_str).collect::<Vec<_>>().join(",");
+    let value = |(name, value): (&String, &String)| (format!("{VALUE}{name}"), value.clone());
+    let mut env: BTreeMap<String, String> = all.iter().map(value).collect();
+    env.insert(VARIABLES.to_string(), names);
+    if sets_them {
+        env.extend(all);
+    }
+    env
+}
+
+/// Writes a file of the commands'; its folder is made.
+fn write((path, text): &(PathBuf, String)) -> Result<(), NoteError> {
+    let failed = |source| NoteError::File { path: path.clone(), source };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    fs::write(path, text).map_err(failed)
+}
+
+/// Runs the command, and removes the note of it. The press that ended the session does not end
+/// this, and no other does. The error: how it ended, and what it printed.
+fn put_back(note: Note, restore: &str, stop: &StopSignal) -> Result<(), Vec<String>> {
+    let patience = match stop.requested() {
+        StopRequest::Now => RESTORE_PATIENCE_AT_ONCE,
+        StopRequest::None | StopRequest::Finish => RESTORE_PATIENCE,
+    };
+    let ran = command::run(restore, &BTreeMap::new(), patience, &StopSignal::default());
+    let ran = ran.map_err(|error| vec![error.to_string()])?;
+    if ran.is_success() {
+        return note.remove().map_err(|error| vec![error.to_string()]);
+    }
+    let end = ran.end.map_or_else(|| "it did not end in time".to_string(), |end| end.to_string());
+    Err([ran.lines, vec![end]].concat())
+}
+
+/// Puts back what a session that was cut off has left, by the note beside its store. `None`:
+/// nothing was left; else where the app answers. `secrets` are masked in what the command prints.
+///
+/// # Errors
+/// That session goes on, or the command fails: with what it printed.
+pub fn restore(
+    store: &Path,
+    secrets: &Secrets,
+    stop: &StopSignal,
+) -> Result<Option<String>, PlaceError> {
+    let left = Note::take_up(&note::beside(store)).map_err(in_words)?;
+    let Some((note, written)) = left else { return Ok(None) };
+    put_back(note, &written.restore, stop).map_err(|lines| {
+        PlaceError::Elsewhere(format!(
+            "the app at {} could not be put back:\n{}",
+            written.url,
+            secrets.mask_lines(&lines).join("\n")
+        ))
+    })?;
+    Ok(Some(written.url))
+}
+
+fn in_words(error: NoteError) -> PlaceError {
+    PlaceError::Elsewhere(error.to_string())
+}
+
+fn no_shell(source: std::io::Error) -> PlaceError {
+    PlaceError::Environment { what: Task::StartShell, source }
+}

@@ -1,0 +1,209 @@
+//! That an app elsewhere has been changed, and the command that puts it back: written down before
+//! it is changed, so that somebody else can put it back should we be killed.
+//!
+//! In: a file's path, and the command. Out: a [`Note`], which is the session's as long as it lives.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// What is written down. No `Debug`: the command may hold a secret.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Where the app answers.
+    pub url: String,
+    /// Puts it back.
+    pub restore: String,
+}
+
+/// Of a file's mode: its group's, and everybody's.
+const OTHERS_MAY_WRITE: u32 = 0o022;
+
+/// Added to a store's name.
+const SUFFIX: &str = ".changed.json";
+
+/// A note that is ours; others are kept from it until it is dropped.
+pub struct Note {
+    path: PathBuf,
+    /// Holds the kernel's lock on it.
+    _file: File,
+}
+
+/// Why there is no such note, or none for us.
+#[derive(Debug, Error)]
+pub enum NoteError {
+    #[error("another session changes this app and goes on ({} is locked)", path.display())]
+    Held { path: PathBuf },
+    #[error(
+        "a session that was cut off has left the app changed ({} says so); put it back with: \
+         sweetspot restore{}",
+        path.display(),
+        of_store(path)
+    )]
+    LeftBehind { path: PathBuf },
+    #[error("{} is no note of a session ({why}); look at the app, and remove it", path.display())]
+    Unreadable { path: PathBuf, why: String },
+    #[error(
+        "{} holds a command to be run, and is not yours alone; look at it, and run that yourself",
+        path.display()
+    )]
+    NotOurs { path: PathBuf },
+    #[error("{}: {source}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Where the note of a session stands whose results are kept in this store.
+pub fn beside(store: &Path) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(SUFFIX);
+    PathBuf::from(name)
+}
+
+/// What has to be typed for `restore` to find it.
+pub fn of_store(note: &Path) -> String {
+    let text = note.display().to_string();
+    format!(" --store {}", text.strip_suffix(SUFFIX).unwrap_or(&text))
+}
+
+/// # Errors
+/// There is a note: another session goes on, or has left the app changed.
+pub fn check(path: &Path) -> Result<(), NoteError> {
+    match (path.exists(), path.to_path_buf()) {
+        (false, _) => Ok(()),
+        (true, path) => Err(match open(&path)? {
+            Some(_) => NoteError::LeftBehind { path },
+            None => NoteError::Held { path },
+        }),
+    }
+}
+
+impl Note {
+    /// Writes it, in a file that nobody else may read: as a whole or not at all.
+    ///
+    /// # Errors
+    /// There is one already, or it cannot be written.
+    pub fn write(path: &Path, written: &Written) -> Result<Self, NoteError> {
+        let failed = |source| NoteError::File { path: path.to_path_buf(), source };
+        let text = serde_json::to_string(written).map_err(io::Error::from).map_err(failed)?;
+        let mut aside = path.as_os_str().to_owned();
+        aside.push(format!(".{}", std::process::id()));
+        let aside = PathBuf::from(aside);
+        let kept = write_aside(&aside, &text).and_then(|file| {
+            // Fails where there is one, as a rename would not.
+            fs::hard_link(&aside, path)?;
+            Ok(file)
+        });
+        // It has its name, or nobody needs it.
+        let _ = fs::remove_file(&aside);
+        match kept {
+            Ok(file) => Ok(Self { path: path.to_path_buf(), _file: file }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                check(path)?;
+                Err(failed(error))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Takes up what a session has left; `None`: none has.
+    ///
+    /// # Errors
+    /// That session goes on, or it cannot be read, or others could have written it.
+    pub fn take_up(path: &Path) -> Result<Option<(Self, Written)>, NoteError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let failed = |source| NoteError::File { path: path.to_path_buf(), source };
+        let mut file = open(path)?.ok_or_else(|| NoteError::Held { path: path.to_path_buf() })?;
+        let found = file.metadata().map_err(failed)?;
+        let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+        if !is_ours || found.mode() & OTHERS_MAY_WRITE != 0 {
+            return Err(NoteError::NotOurs { path: path.to_path_buf() });
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let written = serde_json::from_str(&text).map_err(|error| NoteError::Unreadable {
+            path: path.to_path_buf(),
+            why: error.to_string(),
+        })?;
+        Ok(Some((Self { path: path.to_path_buf(), _file: file }, written)))
+    }
+
+    /// The app is as it was.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove(self) -> Result<(), NoteError> {
+        let path = self.path;
+        fs::remove_file(&path).map_err(|source| NoteError::File { path, source })
+    }
+}
+
+/// A file that is written and locked before it has its name.
+fn write_aside(path: &Path, text: &str) -> io::Result<File> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    lock(&file)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    Ok(file)
+}
+
+/// A note that is there, locked; `None`: another has it.
+fn open(path: &Path) -> Result<Option<File>, NoteError> {
+    let failed = |source| NoteError::File { path: path.to_path_buf(), source };
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NOFOLLOW).open(path).map_err(failed)?;
+    match lock(&file) {
+        Ok(()) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_note_is_one_sessions_until_that_ends_and_then_says_how_to_put_it_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = beside(&folder.path().join("results.db"));
+        assert!(of_store(&path).ends_with("/results.db"));
+        let written = Written { url: "http://app1:3000".into(), restore: "undo it".into() };
+        assert!(Note::take_up(&path).unwrap().is_none());
+        let note = Note::write(&path, &written).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(matches!(Note::write(&path, &written), Err(NoteError::Held { .. })));
+        assert!(matches!(Note::take_up(&path), Err(NoteError::Held { .. })));
+        drop(note);
+        let error = Note::write(&path, &written).err().unwrap();
+        assert!(matches!(error, NoteError::LeftBehind { .. }), "{error}");
+        let (note, left) = Note::take_up(&path).unwrap().unwrap();
+        assert!(left == written);
+        note.remove().unwrap();
+        assert!(!path.exists() && Note::take_up(&path).unwrap().is_none());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing else is left");
+        check(&path).unwrap();
+        fs::write(&path, "half a no").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(matches!(Note::take_up(&path), Err(NoteError::NotOurs { .. })));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(matches!(Note::take_up(&path), Err(NoteError::Unreadable { .. })));
+    }
+}

@@ -1,0 +1,57 @@
+//! What is tuned elsewhere, and how it is reached.
+//!
+//! In and out: values.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::load::TlsSettings;
+use crate::server::App;
+use crate::terms::{Change, Configuration, ConnectionMode, Machine, Secrets, Target};
+
+/// Where an app answers.
+#[derive(Clone)]
+pub struct Destination {
+    /// As people write it, without a path.
+    pub url: String,
+    /// At least one.
+    pub addresses: Vec<SocketAddr>,
+    /// The `Host` header.
+    pub host: String,
+    /// `None`: plain HTTP.
+    pub tls: Option<TlsSettings>,
+}
+
+/// An app elsewhere. No `Debug`: its commands may hold secrets.
+pub struct RemoteSettings {
+    pub to: Destination,
+    /// What it may use there.
+    pub machine: Machine,
+    /// What it runs with before anything is changed.
+    pub today: Configuration,
+    pub app: App,
+    /// What variants are made of.
+    pub changes: Vec<Change>,
+    /// Gives it a setting: workers and threads are filled in.
+    pub apply: String,
+    /// Succeeds once the app runs with it; `None`: once the other has ended.
+    pub ready: Option<String>,
+    /// Gives a shell where the app runs; `None`: nothing is seen of what it uses.
+    pub observe: Option<String>,
+    /// Puts it back.
+    pub restore: String,
+    /// The commands are Kamal's, which is a program that variables of the app's could change.
+    pub is_kamals: bool,
+    /// Files that these commands need, written before the first: absolute paths and texts.
+    pub files: Vec<(PathBuf, String)>,
+    /// At least one.
+    pub targets: Vec<Target>,
+    pub connection: ConnectionMode,
+    /// From due to the last byte.
+    pub timeout: Duration,
+    /// Masked in what commands print.
+    pub secrets: Secrets,
+    /// Where results are kept; beside it it is written down that the app has been changed.
+    pub store: PathBuf,
+}

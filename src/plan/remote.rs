@@ -1,0 +1,271 @@
+//! `--apply`: an app that runs elsewhere, which a command of the user's gives each setting.
+//!
+//! In: the settings, and the user's variables. Out: the subject of a plan. Looks into no folder:
+//! what runs elsewhere is not what a folder here holds.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::deployment::Deployment;
+use super::elsewhere::{AskedRemote, Commands, Remote};
+use super::error::PlanError;
+use super::kamal;
+use super::options::Key;
+use super::pods;
+use super::record::Subject;
+use super::remote_error::RemoteError;
+use super::settings::{Settings, Sourced};
+use super::start;
+use super::suggest::closest;
+use super::traffic::Url;
+use crate::server::command::{CommandTemplate, Runs, has_place, places};
+use crate::server::{App, FOR_COMMANDS, Framework, Proxy};
+use crate::terms::Configuration;
+
+/// What can be filled in.
+const PLACES: [&str; 2] = ["workers", "threads"];
+
+/// What has no meaning for an app that is started by other means.
+const OF_REMOTE: [Key; 21] = [
+    Key::Start,
+    Key::StopSignal,
+    Key::Server,
+    Key::Entry,
+    Key::Proxy,
+    Key::Probe,
+    Key::User,
+    Key::Place,
+    Key::Deployment,
+    Key::Image,
+    Key::ImagePullPolicy,
+    Key::Port,
+    Key::Pods,
+    Key::Container,
+    Key::Service,
+    Key::Namespace,
+    Key::Context,
+    Key::GeneratorImage,
+    Key::GeneratorImagePullPolicy,
+    Key::Generators,
+    Key::GeneratorCpus,
+];
+
+/// What has no meaning without it.
+const FOR_REMOTE: [Key; 7] = [
+    Key::Url,
+    Key::Restore,
+    Key::ReadyCommand,
+    Key::Observe,
+    Key::Today,
+    Key::AllowPublic,
+    Key::KamalDestination,
+];
+
+/// What Kamal's commands stand for.
+const OF_KAMAL: [Key; 3] = [Key::Apply, Key::Restore, Key::ReadyCommand];
+
+/// What is tuned where an app elsewhere was asked for; `None`: another is. `env`: the user's
+/// variables; `store`: where results are kept, with files of ours beside.
+///
+/// # Errors
+/// Something that it takes is missing, or contradicts it.
+pub fn subject(
+    settings: &Settings<'_>,
+    env: &Sourced<BTreeMap<String, String>>,
+    store: &Path,
+) -> Result<Option<Subject>, PlanError> {
+    let is_kamals = settings.get(Key::Kamal).map(|it| it.choice(&SWITCH)).transpose()?;
+    let is_kamals = is_kamals.is_some_and(|it| it.value);
+    let by = if is_kamals { Key::Kamal } else { Key::Apply };
+    let Some(by) = settings.get(by) else {
+        settings.refuse(&FOR_REMOTE, RemoteError::NoApply)?;
+        return Ok(None);
+    };
+    settings.refuse(&OF_REMOTE, RemoteError::OfRemote)?;
+    let need =
+        |key: Key, error: RemoteError| settings.get(key).ok_or_else(|| by.hidden_problem(error));
+    let url = need(Key::Url, RemoteError::UrlMissing)?.read_secret(url)?.value;
+    need(Key::Cpus, RemoteError::MachineMissing)?;
+    need(Key::Memory, RemoteError::MachineMissing)?;
+    let (folder, folder_source) = start::folder(settings)?;
+    let mut variables = env.value.clone();
+    let (commands, runs) = if is_kamals {
+        settings.refuse(&OF_KAMAL, RemoteError::OfKamal)?;
+        variables = pods::with_usual(variables);
+        let beside = store.parent().unwrap_or(&folder);
+        let own = kamal::commands(settings, &folder, beside)?;
+        (with_observe(settings, own)?, Runs::KamalSetting)
+    } else {
+        settings.refuse(&[Key::KamalDestination], RemoteError::NoApply)?;
+        let restore = need(Key::Restore, RemoteError::RestoreMissing)?;
+        let apply = by.read_secret(|text| command_with_places(text, &variables))?.value;
+        let restore = restore.read_secret(command)?.value;
+        let ready = command_of(settings, Key::ReadyCommand)?;
+        let own = Commands { apply, ready, observe: None, restore, files: Vec::new() };
+        (with_observe(settings, own)?, Runs::Setting)
+    };
+    let today = settings.get(Key::Today).map(|given| given.read(configuration)).transpose()?;
+    let deployed = || today_of(&Deployment::read(&folder));
+    // A destination's own configuration may say otherwise.
+    let is_known = is_kamals && settings.get(Key::KamalDestination).is_none();
+    let today = today.map(|it| it.value).or_else(|| is_known.then(deployed).flatten());
+    let public = settings.get(Key::AllowPublic).map(|it| it.choice(&SWITCH)).transpose()?;
+    let allows_public = public.is_some_and(|it| it.value);
+    let one = Configuration::new(1, 1).expect("one of each can run");
+    let template = CommandTemplate {
+        words: vec![commands.apply.clone()],
+        text: commands.apply.clone(),
+        stop_signal: 0,
+        today: today.unwrap_or(one),
+        runs,
+    };
+    let app =
+        App { env: variables, command: Some(template), ..App::new(folder, Framework::Other, "") };
+    let destination = settings.get(Key::KamalDestination).filter(|_| is_kamals);
+    let destination = destination.map(|given| given.text().trim().to_string());
+    let remote = Remote { url, commands, today, allows_public, by_kamal: is_kamals, destination };
+    Ok(Some(Subject {
+        app: Sourced { value: app, source: folder_source },
+        env_source: env.source.clone(),
+        threads_asked: Some(by.source()),
+        deployment: Deployment::default(),
+        server: Sourced { value: FOR_COMMANDS, source: by.source() },
+        proxy: Sourced::default(Proxy::None),
+        probe: Sourced::default(false),
+        run_as: None,
+        cluster: None,
+        remote: Some(AskedRemote { remote, source: by.source() }),
+    }))
+}
+
+const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
+
+fn command_of(settings: &Settings<'_>, key: Key) -> Result<Option<String>, PlanError> {
+    let given = settings.get(key);
+    given.map(|given| given.read_secret(command).map(|it| it.value)).transpose()
+}
+
+/// The user's own way to look comes before another.
+fn with_observe(settings: &Settings<'_>, own: Commands) -> Result<Commands, PlanError> {
+    let given = command_of(settings, Key::Observe)?;
+    Ok(Commands { observe: given.or(own.observe), ..own })
+}
+
+/// What the files that deploy an app say that it runs with.
+fn today_of(deployment: &Deployment) -> Option<Configuration> {
+    let number = |name: &str| deployment.variables.get(name)?.0.parse::<u16>().ok();
+    let threads = number("RAILS_MAX_THREADS")?;
+    Configuration::new(number("WEB_CONCURRENCY").unwrap_or(1), threads).ok()
+}
+
+fn command(text: &str) -> Result<String, RemoteError> {
+    let text = text.trim();
+    match text.is_empty() {
+        true => Err(RemoteError::Empty),
+        false => Ok(text.to_string()),
+    }
+}
+
+/// A shell's own braces are left alone; a slip is not.
+fn command_with_places(text: &str, env: &BTreeMap<String, String>) -> Result<String, RemoteError> {
+    let text = command(text)?;
+    let all = || env.values().chain([&text]);
+    for (_, name) in all().flat_map(|text| places(text)) {
+        if let Some(close) = closest(name, &PLACES).filter(|close| *close != name) {
+            return Err(RemoteError::UnknownPlace { name: name.to_string(), close });
+        }
+    }
+    match PLACES.iter().any(|place| all().any(|text| has_place(text, place))) {
+        true => Ok(text),
+        false => Err(RemoteError::NoPlaces),
+    }
+}
+
+fn url(text: &str) -> Result<Url, RemoteError> {
+    let url = Url::parse(text.trim()).map_err(|error| RemoteError::Url(error.to_string()))?;
+    match (&url.user, url.is_bare()) {
+        (Some(_), _) => Err(RemoteError::UserInUrl),
+        (None, false) => Err(RemoteError::PathInUrl),
+        (None, true) => Ok(url),
+    }
+}
+
+/// Such as `2x5`.
+fn configuration(text: &str) -> Result<Configuration, RemoteError> {
+    let (workers, threads) = text.split_once('x').ok_or(RemoteError::Configuration)?;
+    let number = |text: &str| text.trim().parse().map_err(|_| RemoteError::Configuration);
+    let read = Configuration::new(number(workers)?, number(threads)?);
+    read.map_err(|_| RemoteError::Configuration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Typed;
+    use crate::terms::PlanSource;
+
+    fn subject_of(more: &[(Key, &str)]) -> Result<Option<Subject>, PlanError> {
+        let folder = std::env::temp_dir();
+        let typed =
+            more.iter().fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
+        subject(
+            &Settings { typed: &typed, file: None, plan_folder: folder.clone(), folder: &folder },
+            &Sourced::default(BTreeMap::new()),
+            &folder.join("results.db"),
+        )
+    }
+
+    const WHOLE: [(Key, &str); 5] = [
+        (Key::Apply, "ssh app1 'set {workers} ${x} {threads}' # s3cret"),
+        (Key::Restore, "ssh app1 undo"),
+        (Key::Url, "http://app1:3000"),
+        (Key::Cpus, "4"),
+        (Key::Memory, "8GiB"),
+    ];
+
+    #[test]
+    fn it_takes_an_address_a_way_back_and_what_the_machine_has() {
+        let asked = subject_of(&WHOLE).unwrap().unwrap().remote.unwrap();
+        assert_eq!(asked.remote.url.to_string(), "http://app1:3000/");
+        assert_eq!(asked.source, PlanSource::Flag);
+        assert!(!format!("{:?}", asked.remote).contains("s3cret"));
+        for (missing, expected) in [
+            (Key::Restore, "--restore"),
+            (Key::Url, "--url"),
+            (Key::Cpus, "--cpus"),
+            (Key::Memory, "--memory"),
+            (Key::Apply, "--apply"),
+        ] {
+            let rest: Vec<_> = WHOLE.into_iter().filter(|(key, _)| *key != missing).collect();
+            let error = subject_of(&rest).err().unwrap().to_string();
+            assert!(error.contains(expected) && !error.contains("s3cret"), "{error}");
+        }
+        assert!(subject_of(&[(Key::Cpus, "4")]).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_way_out() {
+        let with = |key: Key, text: &'static str| {
+            let rest = WHOLE.into_iter().filter(move |(other, _)| *other != key);
+            let all: Vec<_> = rest.chain([(key, text)]).collect();
+            subject_of(&all).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        for (key, text, expected) in [
+            (Key::Apply, "set it", "{workers}"),
+            (Key::Apply, "set {wrokers}", "{workers}"),
+            (Key::Apply, " ", "empty"),
+            (Key::Url, "http://app1:3000/up", "--target"),
+            (Key::Url, "http://u:p@app1", "-H"),
+            (Key::Url, "ftp://app1", "scheme"),
+            (Key::Today, "2", "2x5"),
+            (Key::Today, "0x5", "2x5"),
+            (Key::Start, "bin/serve {port}", "leave this out"),
+            (Key::Deployment, "shop", "leave this out"),
+        ] {
+            let error = with(key, text);
+            assert!(error.contains(expected), "{key:?} {text}: {error}");
+        }
+        let today = subject_of(&[&WHOLE[..], &[(Key::Today, "2 x 5")]].concat()).unwrap().unwrap();
+        assert_eq!(today.remote.unwrap().remote.today, Configuration::new(2, 5).ok());
+    }
+}

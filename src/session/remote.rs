@@ -1,0 +1,146 @@
+//! A tune of an app that runs elsewhere, a verification of one, and its undoing: the address, the
+//! place and the store, put together.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::load::LoadVerbError;
+use super::load::addresses::{addresses, reachable};
+use super::local::{RunOptions, now};
+use super::tune::{self, Ended, Session, Tune, TuneError};
+use super::verify::{self, Claim, Verified, VerifyError, Verifying};
+use crate::load::{TlsOptions, TlsSettings};
+use crate::place::PlaceError;
+use crate::place::remote::{self, RemoteSettings};
+use crate::plan::traffic::Scheme;
+use crate::plan::{Plan, Remote};
+use crate::report::{Reporter, Stored};
+use crate::store::Store;
+use crate::terms::{Bytes, Configuration, Cores, Machine, Secrets, StopSignal};
+
+pub use crate::place::remote::Destination;
+
+/// Where the plan's app answers. Sends no request.
+///
+/// # Errors
+/// The name is not known, or load may not be sent there.
+pub fn destination(remote: &Remote) -> Result<Destination, LoadVerbError> {
+    let url = &remote.url;
+    let found = reachable(addresses(url, remote.allows_public)?);
+    let tls = match url.scheme {
+        Scheme::Http => None,
+        Scheme::Https => {
+            // The interface behind an address is our own affair and stands in no certificate.
+            let host = url.host.split('%').next().unwrap_or_default();
+            Some(TlsSettings::new(host, &TlsOptions::default())?)
+        }
+    };
+    let written = url.to_string();
+    Ok(Destination {
+        url: written.trim_end_matches('/').to_string(),
+        addresses: found,
+        host: url.host_header(),
+        tls,
+    })
+}
+
+/// Tunes the plan's app. It is as it was before when this returns, or the error says that it isn't.
+///
+/// # Errors
+/// As [`tune::run`]; also when the store cannot be opened.
+pub fn tune(
+    plan: &Plan,
+    (to, remote): (&Destination, &Remote),
+    options: RunOptions<'_>,
+) -> Result<Ended, TuneError> {
+    let mut store = Store::open(&plan.store)?;
+    let mut place = place(plan, (to, remote), &options.stop)?;
+    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
+    tune::run(Tune { session, consent: options.consent, may_resume: options.may_resume })
+}
+
+/// Measures whether a session's recommendation for the plan's app is still right. `plan` is that
+/// session's again; of the options, `consent` and `may_resume` have no part in it.
+///
+/// # Errors
+/// As [`verify::run`]; also when the store cannot be opened.
+pub fn verify(
+    claim: &Claim,
+    plan: &Plan,
+    (to, remote): (&Destination, &Remote),
+    (compares_machines, options): (bool, RunOptions<'_>),
+) -> Result<Verified, VerifyError> {
+    let mut store = Store::open(&plan.store).map_err(TuneError::from)?;
+    let place = place(plan, (to, remote), &options.stop);
+    let mut place = place.map_err(TuneError::from)?;
+    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
+    verify::run(Verifying { session, claim, compares_machines })
+}
+
+/// Puts back what a session that was cut off has left, by the note beside this store. `None`:
+/// nothing was left; else where the app answers.
+///
+/// # Errors
+/// That session goes on, or the command fails.
+pub fn restore(store: &Path, stop: &StopSignal) -> Result<Option<String>, TuneError> {
+    Ok(remote::restore(store, &of_us(), stop)?)
+}
+
+fn session<'a>(
+    plan: &'a Plan,
+    (place, store): (&'a mut remote::Remote, &'a mut Store),
+    reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    stop: StopSignal,
+) -> Session<'a> {
+    Session { plan, place, store, reporters, stop, started_at: now(), doubts: Vec::new() }
+}
+
+fn place(
+    plan: &Plan,
+    (to, remote): (&Destination, &Remote),
+    stop: &StopSignal,
+) -> Result<remote::Remote, PlaceError> {
+    let commands = &remote.commands;
+    let least = Configuration { workers: plan.workers[0], threads: plan.threads[0] };
+    let secrets = of_us()
+        .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))
+        .with_requests(&plan.targets);
+    let settings = RemoteSettings {
+        to: to.clone(),
+        machine: machine(plan.cores, plan.memory),
+        today: remote.today.unwrap_or(least),
+        app: plan.app.clone(),
+        changes: plan.changes.clone(),
+        apply: commands.apply.clone(),
+        ready: commands.ready.clone(),
+        observe: commands.observe.clone(),
+        restore: commands.restore.clone(),
+        is_kamals: remote.by_kamal,
+        files: commands.files.clone(),
+        targets: plan.targets.clone(),
+        connection: plan.connection,
+        timeout: plan.timeout,
+        secrets,
+        store: plan.store.clone(),
+    };
+    remote::Remote::new(settings, stop.clone())
+}
+
+/// Commands see the variables that we see, and may print them.
+fn of_us() -> Secrets {
+    let as_text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let inherited: Vec<(String, String)> = std::env::vars_os().filter_map(as_text).collect();
+    Secrets::default().with_inherited(inherited.iter().map(|(name, value)| (&**name, &**value)))
+}
+
+/// What the user says of it; a plan of such an app has both.
+fn machine(cores: Option<Cores>, memory: Option<Bytes>) -> Machine {
+    Machine {
+        cpu_model: "unknown".to_string(),
+        cores: cores.expect("a plan of an app elsewhere says what it may use"),
+        memory_bytes: memory.expect("a plan of an app elsewhere says what it may use"),
+        kernel: "unknown".to_string(),
+    }
+}
