@@ -111,6 +111,8 @@ impl<'a> Site<'a> {
             let order = order(cell, kind, rate, self.seconds)?;
             let (purpose, cores) = (purpose(kind), machine.cores.get());
             let summary = trial::run(&mut runner, &order, purpose, cores, &Goals::default())?;
+            // One that was cut off is no row.
+            interrupt::check()?;
             // Of a rate that the generator cannot keep there is no latency; a closed load that it
             // cannot keep says nothing at all.
             if !summary.valid && !matches!(kind, Kind::Half | Kind::Most) {
