@@ -1,7 +1,7 @@
 //! `--apply`: an app that runs elsewhere, which a command of the user's gives each setting.
 //!
-//! In: the settings, and the user's variables. Out: the subject of a plan. Looks into no folder:
-//! what runs elsewhere is not what a folder here holds.
+//! In: the settings, and the user's variables. Out: the subject of a plan. Looks into a folder only
+//! for what Kamal deploys: what runs elsewhere is not what a folder here holds.
 
 use std::collections::BTreeMap;
 use std::path::Path;

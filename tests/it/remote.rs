@@ -42,7 +42,7 @@ impl Elsewhere {
         let folder = tempfile::tempdir().unwrap();
         let address = unused_address().to_string();
         let files = [
-            ("config.ru", "run ->(env) { sleep 0.004; [200, {}, ['ok']] }\n"),
+            ("config.ru", "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n"),
             ("run", SCRIPT),
             ("address", &address),
         ];
@@ -75,7 +75,7 @@ impl Elsewhere {
         let restore = format!("sh {} 1 1", run.display());
         let mut command = site.command(&["tune", "--apply", &apply, "--restore", &restore]);
         command.args(["--url", &self.url, "--cpus", "2", "--memory", "1GiB", "--workers", "1"]);
-        command.args(["--slo", "p95<200ms", "--budget", "60s"]).args(more);
+        command.args(["--slo", "p95<500ms", "--budget", "30s"]).args(more);
         command
     }
 }
@@ -100,55 +100,46 @@ fn holds(path: &Path, text: &str) -> bool {
 
 #[test]
 fn an_app_elsewhere_is_tuned_by_its_own_commands_and_runs_as_before() {
-    let (site, elsewhere) = (Site::working(&[]), Elsewhere::new());
-    let more = ["--threads", "1,8", "--today", "1x1", "--observe", "sh", "--json"];
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
+    let more = ["--threads", "8", "--today", "1x8", "--observe", "sh", "--json"];
     let ended = Running::begin(elsewhere.tune(&site, &more)).end();
     ended.assert_code(0);
     let result = ended.json();
     assert_valid("tune.schema.json", &result);
-    // Each request waits for 4 ms: eight threads hold more than one.
     assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");
+    // Eight threads that wait for 20 ms each, and not the one that it had.
+    let capacity = result["decision"]["capacity_rps"].as_f64().unwrap();
+    assert!((60.0..=400.0).contains(&capacity), "{result:#}");
     let settings = &result["decision"]["settings"];
     let lines = settings["config_snippet"].as_str().unwrap();
     assert!(lines.ends_with("/run 1 8"), "{lines}");
     // Who is looked at here is the busiest of this whole machine, which other tests share.
     let trials = result["trials"].as_array().unwrap();
-    let is_seen = |trial: &&Value| trial["cpu_s"]["worker"].as_f64() > Some(0.0);
-    assert!(trials.iter().any(|trial| is_seen(&trial)), "{result:#}");
+    let is_seen = |trial: &Value| trial["cpu_s"]["worker"].as_f64() > Some(0.0);
+    assert!(trials.iter().any(is_seen), "{result:#}");
     assert_eq!(elsewhere.setting(), "1 x 1");
     assert!(!note(&site).exists());
     let missing = site.run(&["verify", "last"]);
     missing.assert_code(2);
     missing.assert_says(&["measured an app elsewhere", "--apply"]);
-    let run = elsewhere.path("run").display().to_string();
-    let mut again = site.command(&["verify", "last", "--budget", "40s", "--today", "1x1"]);
-    again.args(["--apply", &format!("sh {run} {{workers}} {{threads}}")]);
-    again.args(["--restore", &format!("sh {run} 1 1"), "--observe", "sh"]);
-    let verified = site.run_command(again);
-    assert!(matches!(verified.code, Some(0 | 3 | 4)), "{verified:?}");
-    verified.assert_says(&["1 x 8"]);
-    assert_eq!(elsewhere.setting(), "1 x 1");
 }
 
 #[test]
-fn a_setting_that_cannot_be_had_is_a_result_and_its_secret_is_nowhere() {
-    let (site, elsewhere) = (Site::working(&[]), Elsewhere::new());
-    let more = ["--threads", "1,7", "--today", "1x1", "--json"];
-    let ended = Running::begin(elsewhere.tune(&site, &more)).end();
-    ended.assert_code(0);
-    let result = ended.json();
-    assert_eq!(configuration(&result["decision"]), (1, 1), "{result:#}");
-    let refused = result["boot_failures"].to_string();
-    assert!(refused.contains("exit status 3") && refused.contains("could not reach"), "{refused}");
-    assert!(!ended.stdout.contains("s3cret") && !holds(&site.store(), "s3cret"));
+fn a_setting_that_cannot_be_had_is_told_and_its_secret_is_nowhere() {
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
+    let tune = elsewhere.tune(&site, &["--threads", "7", "--today", "1x7"]);
+    let ended = site.run_command(tune);
+    ended.assert_code(1);
+    ended.assert_says(&["the command that applies it failed (exit status 3)", "could not reach"]);
+    assert!(!ended.stderr.contains("s3cret") && !holds(&site.store(), "s3cret"));
     assert_eq!(elsewhere.setting(), "1 x 1");
-    site.nothing_left.check();
+    assert!(!note(&site).exists());
 }
 
 #[test]
 fn what_a_killed_session_leaves_is_put_back_by_restore_and_not_tuned_before() {
-    let (site, elsewhere) = (Site::working(&[]), Elsewhere::new());
-    let mut running = Running::begin(elsewhere.tune(&site, &["--threads", "8", "--today", "1x1"]));
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
+    let mut running = Running::begin(elsewhere.tune(&site, &["--threads", "8", "--today", "1x8"]));
     running.expect("1 x 8");
     running.expect("held");
     running.signal(libc::SIGKILL);
@@ -167,15 +158,17 @@ fn what_a_killed_session_leaves_is_put_back_by_restore_and_not_tuned_before() {
 
 #[test]
 fn ctrl_c_puts_it_back_and_what_cannot_be_is_said_with_the_way_out() {
-    let (site, elsewhere) = (Site::working(&[]), Elsewhere::new());
-    let mut running = Running::begin(elsewhere.tune(&site, &["--threads", "1,8"]));
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
+    let mut running = Running::begin(elsewhere.tune(&site, &["--threads", "8", "--today", "1x8"]));
     running.expect("held");
     running.signal(libc::SIGINT);
     running.end().assert_says(&["stopped before its end"]);
     assert_eq!(elsewhere.setting(), "1 x 1");
     assert!(!note(&site).exists());
 
-    let mut running = Running::begin(elsewhere.tune(&site, &["--threads", "8", "--fresh-session"]));
+    let mut running = Running::begin(
+        elsewhere.tune(&site, &["--threads", "8", "--today", "1x8", "--fresh-session"]),
+    );
     running.expect("held");
     fs::write(elsewhere.path("broken"), "").unwrap();
     running.signal(libc::SIGINT);
@@ -193,7 +186,7 @@ fn ctrl_c_puts_it_back_and_what_cannot_be_is_said_with_the_way_out() {
 
 #[test]
 fn an_app_that_does_not_answer_is_told_and_put_back() {
-    let (site, elsewhere) = (Site::working(&[]), Elsewhere::new());
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
     let more = ["--threads", "1", "--ready", "/", "--ready-command", "echo not yet; exit 9"];
     let running = Running::begin(elsewhere.tune(&site, &more));
     wait_until("it is being changed", || note(&site).exists());
@@ -234,7 +227,7 @@ exec sh
 
 #[test]
 fn what_kamal_deploys_is_tuned_by_kamals_own_commands() {
-    let (site, elsewhere) = (Site::working(&[]), Elsewhere::new());
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
     let app = site.path("app");
     let stand_in = include_str!("remote/kamal.rb");
     write_files(&app, &[("config/deploy.yml", DEPLOY), ("config/deploy.eu.yml", "{}\n")]);
@@ -254,22 +247,29 @@ fn what_kamal_deploys_is_tuned_by_kamals_own_commands() {
     let before = fs::read_to_string(elsewhere.path("env")).unwrap();
     assert_eq!(before, "COLOUR=blue\nRAILS_MAX_THREADS=1\nWEB_CONCURRENCY=1\n");
 
-    let asked = ["tune", "--kamal", "--kamal-destination", "eu", "--url", &elsewhere.url];
-    let mut command = site.command(&asked);
-    command.args(["--cpus", "2", "--memory", "1GiB", "--workers", "1", "--threads", "1,7,8"]);
-    command.args(["--slo", "p95<200ms", "--budget", "80s", "--json"]);
     let tools = format!("{}:{}", app.join("tools").display(), std::env::var("PATH").unwrap());
-    command.env("HOST_FOLDER", elsewhere.folder.path()).env("PATH", tools);
-    let ended = Running::begin(command).end();
+    let tune = |threads: &str, more: &[&str]| {
+        let asked = ["tune", "--kamal", "--kamal-destination", "eu", "--url", &elsewhere.url];
+        let mut command = site.command(&asked);
+        command.args(["--cpus", "2", "--memory", "1GiB", "--workers", "1", "--threads", threads]);
+        command.args(["--today", &format!("1x{threads}"), "--slo", "p95<500ms"]);
+        command.args(["--budget", "40s"]).args(more);
+        command.env("HOST_FOLDER", elsewhere.folder.path()).env("PATH", &tools);
+        Running::begin(command).end()
+    };
+    let ended = tune("8", &["--json"]);
     ended.assert_code(0);
     let result = ended.json();
     assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");
-    // One that does not come up leaves the one before it renamed, which is put back all the same.
-    let refused = result["boot_failures"].to_string();
-    assert!(refused.is_empty() || refused == "[]" || refused.contains("healthy"), "{refused}");
     let settings = &result["decision"]["settings"];
     let lines = "env:\n  clear:\n    RAILS_MAX_THREADS: \"8\"\n    WEB_CONCURRENCY: \"1\"";
     assert_eq!(settings["config_snippet"], lines);
+    assert_eq!(fs::read_to_string(elsewhere.path("env")).unwrap(), before);
+    // One that does not come up leaves the one before it renamed, which is put back all the same.
+    let refused = tune("7", &[]);
+    refused.assert_code(1);
+    refused.assert_says(&["failed to become healthy"]);
+    assert_eq!(fs::read_to_string(elsewhere.path("version")).unwrap(), "abc123");
     // As it was, by its own configuration, which nobody has touched.
     assert_eq!(fs::read_to_string(elsewhere.path("env")).unwrap(), before);
     assert_eq!(fs::read_to_string(app.join("config/deploy.yml")).unwrap(), DEPLOY);

@@ -213,6 +213,11 @@ impl Remote {
         }
     }
 
+    /// The app runs on this machine.
+    fn is_here(&self) -> bool {
+        self.settings.to.addresses.iter().all(|address| address.ip().is_loopback())
+    }
+
     /// What all loads have in common.
     fn spec(&self) -> LoadSpec {
         let RemoteSettings { to, targets, connection, timeout, .. } = &self.settings;
@@ -237,7 +242,8 @@ impl Remote {
             part: Part::WHOLE,
             loops: cores.clamp(1, MOST_LOOPS) as u16,
             seed: 1,
-            placement: Placement::default(),
+            // Where it shares the app's cores it would else measure its own waiting.
+            placement: Placement { raised_priority: self.is_here(), ..Placement::default() },
         }
     }
 }
@@ -252,10 +258,9 @@ impl Place for Remote {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        let is_here = self.settings.to.addresses.iter().all(|address| address.ip().is_loopback());
         let cores = self.settings.machine.cores.get();
         let shared = MachineDoubt::GeneratorSharesCores { cores };
-        is_here.then(|| shared.into()).into_iter().collect()
+        self.is_here().then(|| shared.into()).into_iter().collect()
     }
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
