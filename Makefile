@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-labs test-remote test-modern test-others test-k8s test-vm test-readers lint audit sbom package fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-k8s test-vm test-readers lint audit sbom package fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -70,11 +70,11 @@ record: ## record a real session of the demo app for the page's tests (2 minutes
 test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a virtual machine
 	@scripts/test-vm
 
-test-labs: ## all published experiments with their databases, each run quickly (6 minutes)
+test-long: ## what make test leaves out: all published experiments, and a knob on a real app (10 minutes)
 	@scripts/bootstrap test
-	SWEETSPOT_LABS=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab::
+	SWEETSPOT_LONG=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab:: knobs::
 
-test-remote: ## a tune over a real ssh of a Puma in a network namespace, and after a kill (4 minutes, as root)
+test-remote: ## a tune over a real ssh of a Puma in a network namespace, and after a kill (a minute, as root)
 	@scripts/bootstrap test-remote
 	$(CARGO) build --release --locked
 	@scripts/test-remote target/release/sweetspot

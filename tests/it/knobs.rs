@@ -295,6 +295,9 @@ fn tune_a_real_app(budget: Duration) -> Ended {
 /// then it has to say so, and a longer one decides it.
 #[test]
 fn a_variable_that_makes_a_real_app_faster_is_found_with_its_sign() {
+    if !crate::process::long_ones_are_wanted() {
+        return;
+    }
     let _turn = crate::turn::share();
     for minutes in [1.5, 3.5, 10.0] {
         let ended = tune_a_real_app(Duration::from_secs_f64(60.0 * minutes));

@@ -1,6 +1,5 @@
-//! The published experiments, run with the real servers, databases and caches. `make test-labs`
-//! runs all of them, and says so by `SWEETSPOT_LABS`; without it two are run, one with database and
-//! cache.
+//! The published experiments, run with the real servers, databases and caches: two of them, one
+//! with database and cache, and by `make test-long` all.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,16 +7,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::failures::site::{Running, Site, set_mode};
-use crate::process::Ended;
+use crate::process::{Ended, long_ones_are_wanted};
 use crate::schema::assert_valid;
 
 fn site() -> Site {
     Site::working(&[])
-}
-
-/// All experiments are to be run.
-fn all_are_wanted() -> bool {
-    std::env::var_os("SWEETSPOT_LABS").is_some()
 }
 
 /// Where an experiment that is not over keeps what it has measured.
@@ -88,7 +82,7 @@ fn the_image_board_is_run_with_its_database_and_cache_and_their_cpu_apart() {
 
 #[test]
 fn the_do_nothing_app_is_run_as_published() {
-    if !all_are_wanted() {
+    if !long_ones_are_wanted() {
         return;
     }
     let result = quick("noop-sinatra-puma");
@@ -98,7 +92,7 @@ fn the_do_nothing_app_is_run_as_published() {
 
 #[test]
 fn six_kinds_of_work_are_run_with_the_database() {
-    if !all_are_wanted() {
+    if !long_ones_are_wanted() {
         return;
     }
     // Its heaviest page computes so long that a busy machine answers none of them in a quick run.
@@ -124,7 +118,7 @@ fn the_rails_api_is_run_at_rates_that_mean_as_much_work_here() {
 
 #[test]
 fn thin_behind_nginx_is_run_with_one_process_and_as_many_as_cores() {
-    if !all_are_wanted() {
+    if !long_ones_are_wanted() {
         return;
     }
     let result = quick("thin-nginx");
@@ -138,7 +132,7 @@ fn thin_behind_nginx_is_run_with_one_process_and_as_many_as_cores() {
 
 #[test]
 fn light_pages_and_the_slow_one_have_figures_of_their_own() {
-    if !all_are_wanted() {
+    if !long_ones_are_wanted() {
         return;
     }
     let result = quick("mixed-rails");

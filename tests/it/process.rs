@@ -152,3 +152,9 @@ pub fn codes(result: &Value) -> Vec<&str> {
     let warnings = result["warnings"].as_array().unwrap().iter();
     warnings.map(|warning| warning["code"].as_str().unwrap()).collect()
 }
+
+/// Tests that take minutes and of which others try the most part: `make test-long` says that they
+/// are to be run.
+pub fn long_ones_are_wanted() -> bool {
+    std::env::var_os("SWEETSPOT_LONG").is_some()
+}
