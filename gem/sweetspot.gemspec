@@ -12,7 +12,6 @@ Gem::Specification.new do |gem|
     "goal, and why not more."
   gem.authors = ["The sweetspot authors"]
   gem.licenses = ["MIT", "Apache-2.0"]
-  gem.homepage = "https://github.com/sweetspot-dev/sweetspot"
   gem.metadata = { "rubygems_mfa_required" => "true" }
   gem.required_ruby_version = ">= 3.0"
   gem.files = Dir.chdir(__dir__) { Dir["{lib,exe}/**/*", "README.md", "LICENSE-*"].select { |it| File.file?(it) } }
