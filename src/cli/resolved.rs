@@ -4,9 +4,12 @@
 
 use super::UsageError;
 use super::exit::{of_connection, of_load};
+use super::turn::TurnArgument;
 use crate::plan::{self, Cluster, Key, Plan, PlanError, Remote, Surroundings, Typed};
 use crate::session::cluster::{self, Found};
 use crate::session::remote::{self, Destination};
+use crate::session::turn::{Turn, TurnError};
+use crate::terms::StopSignal;
 
 /// Where the plan's app runs.
 pub enum Reached {
@@ -15,6 +18,17 @@ pub enum Reached {
     Cluster(Found, Cluster),
     /// It runs anywhere, and a command of the user's changes it.
     Remote(Destination, Remote),
+}
+
+impl Reached {
+    /// The machine, for as long as what is returned is kept. In a cluster nothing runs here that
+    /// others could disturb.
+    pub fn turn(&self, turn: TurnArgument, stop: &StopSignal) -> Result<Option<Turn>, TurnError> {
+        match self {
+            Self::Cluster(..) => Ok(None),
+            Self::Here | Self::Remote(..) => turn.take_alone(stop).map(Some),
+        }
+    }
 }
 
 /// The plan, and where its app runs.

@@ -124,11 +124,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let receivers = arguments.output.push.receivers()?;
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
     let stop = interrupt::install_with_answer();
-    // In a cluster nothing runs here that others could disturb.
-    let _turn = match &reached {
-        Reached::Cluster(..) => None,
-        Reached::Here | Reached::Remote(..) => Some(arguments.turn.take_alone(&stop)?),
-    };
+    let _turn = reached.turn(arguments.turn, &stop)?;
     tune(&plan, &reached, &shown, (stop, !typed.has(Key::FreshSession)))
 }
 

@@ -139,11 +139,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (false, false) => Some(Wanted::Everything),
     };
     let stop = interrupt::install_with_answer();
-    // In a cluster nothing runs here that others could disturb.
-    let _turn = match &reached {
-        Reached::Cluster(..) => None,
-        Reached::Here | Reached::Remote(..) => Some(arguments.turn.take_alone(&stop)?),
-    };
+    let _turn = reached.turn(arguments.turn, &stop)?;
     let mut stored = None;
     let options = RunOptions {
         stop,

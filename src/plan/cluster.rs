@@ -77,41 +77,22 @@ const PULL_POLICIES: [(&str, &str); 3] =
 /// What stands for the name of a Deployment that is made for the time.
 const UNNAMED: &str = "NAME";
 
-/// What a Deployment has itself, or is by itself.
-const OF_DEPLOYMENT: [Key; 13] = [
-    Key::Start,
-    Key::StopSignal,
-    Key::Server,
-    Key::Entry,
-    Key::Proxy,
-    Key::Probe,
-    Key::User,
-    Key::Cpus,
-    Key::Memory,
-    Key::Image,
-    Key::ImagePullPolicy,
-    Key::Port,
-    Key::Pods,
-];
+/// What is said of a server that we start.
+pub const STARTED_HERE: [Key; 7] =
+    [Key::Start, Key::StopSignal, Key::Server, Key::Entry, Key::Proxy, Key::Probe, Key::User];
 
-/// What an image is by itself, and what only a Deployment of the user's has.
-const OF_IMAGE: [Key; 9] = [
-    Key::Start,
-    Key::StopSignal,
-    Key::Server,
-    Key::Entry,
-    Key::Proxy,
-    Key::Probe,
-    Key::User,
-    Key::Container,
-    Key::Service,
-];
+/// What a Deployment has itself, or is by itself, besides.
+const OF_DEPLOYMENT: [Key; 6] =
+    [Key::Cpus, Key::Memory, Key::Image, Key::ImagePullPolicy, Key::Port, Key::Pods];
+
+/// What only a Deployment of the user's has.
+const OF_IMAGE: [Key; 2] = [Key::Container, Key::Service];
 
 /// What has no meaning without an image.
-const FOR_IMAGES: [Key; 3] = [Key::ImagePullPolicy, Key::Port, Key::Pods];
+pub const FOR_IMAGES: [Key; 3] = [Key::ImagePullPolicy, Key::Port, Key::Pods];
 
 /// What has no meaning without a Deployment or an image.
-const FOR_CLUSTERS: [Key; 8] = [
+pub const FOR_CLUSTERS: [Key; 8] = [
     Key::Container,
     Key::Service,
     Key::Namespace,
@@ -156,10 +137,12 @@ pub fn asked_cluster(settings: &Settings<'_>) -> Result<Option<AskedCluster>, Pl
         }
         (.., Some(place), Some(Where::Local)) => Err(place.problem(ClusterError::NotHere)),
         (Some(deployment), ..) => {
+            settings.refuse(&STARTED_HERE, ClusterError::OfDeployment)?;
             settings.refuse(&OF_DEPLOYMENT, ClusterError::OfDeployment)?;
             cluster_of(settings, &deployment, None).map(Some)
         }
         (None, Some(image), ..) => {
+            settings.refuse(&STARTED_HERE, ClusterError::OfImage)?;
             settings.refuse(&OF_IMAGE, ClusterError::OfImage)?;
             let own = own_pods(settings, &image)?;
             cluster_of(settings, &image, Some(own)).map(Some)

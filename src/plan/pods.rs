@@ -20,7 +20,7 @@ use crate::server::{App, FOR_PODS, Framework, Proxy};
 use crate::terms::PlanSource;
 
 /// What is filled in for each configuration.
-const PLACES: [&str; 2] = ["workers", "threads"];
+pub const PLACES: [&str; 2] = ["workers", "threads"];
 
 /// The variables that most apps follow, taken where the user gives none with a place.
 const USUAL: [(&str, &str); 2] = [(WEB_CONCURRENCY, "{workers}"), (RAILS_MAX_THREADS, "{threads}")];
@@ -93,13 +93,21 @@ fn check_places(
     settings: &Settings<'_>,
     env: &Sourced<BTreeMap<String, String>>,
 ) -> Result<(), PlanError> {
-    for (_, name) in env.value.values().flat_map(|value| places(value)) {
-        if let Some(close) = closest(name, &PLACES).filter(|close| *close != name) {
-            let error = ClusterError::UnknownPlace { name: name.to_string(), close };
-            return Err(hidden(origin(settings, &env.source), error));
-        }
+    if let Some((name, close)) = slip(env.value.values()) {
+        return Err(hidden(
+            origin(settings, &env.source),
+            ClusterError::UnknownPlace { name, close },
+        ));
     }
     Ok(())
+}
+
+/// The first place in these texts that is nearly one that can be filled in, and that one.
+pub fn slip<'a>(texts: impl Iterator<Item = &'a String>) -> Option<(String, &'static str)> {
+    texts.flat_map(|text| places(text)).find_map(|(_, name)| {
+        let close = closest(name, &PLACES).filter(|close| *close != name)?;
+        Some((name.to_string(), close))
+    })
 }
 
 /// Where the user's variables were written.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::cluster::{FOR_CLUSTERS, FOR_IMAGES, STARTED_HERE};
 use super::deployment::Deployment;
 use super::elsewhere::{AskedRemote, Commands, Remote};
 use super::error::PlanError;
@@ -16,39 +17,13 @@ use super::record::Subject;
 use super::remote_error::RemoteError;
 use super::settings::{Settings, Sourced};
 use super::start;
-use super::suggest::closest;
 use super::traffic::Url;
-use crate::server::command::{CommandTemplate, Runs, has_place, places};
+use crate::server::command::{CommandTemplate, Runs, has_place};
 use crate::server::{App, FOR_COMMANDS, Framework, Proxy};
 use crate::terms::Configuration;
 
-/// What can be filled in.
-const PLACES: [&str; 2] = ["workers", "threads"];
-
-/// What has no meaning for an app that is started by other means.
-const OF_REMOTE: [Key; 21] = [
-    Key::Start,
-    Key::StopSignal,
-    Key::Server,
-    Key::Entry,
-    Key::Proxy,
-    Key::Probe,
-    Key::User,
-    Key::Place,
-    Key::Deployment,
-    Key::Image,
-    Key::ImagePullPolicy,
-    Key::Port,
-    Key::Pods,
-    Key::Container,
-    Key::Service,
-    Key::Namespace,
-    Key::Context,
-    Key::GeneratorImage,
-    Key::GeneratorImagePullPolicy,
-    Key::Generators,
-    Key::GeneratorCpus,
-];
+/// Other ways to say what is tuned.
+const OTHERS: [Key; 3] = [Key::Place, Key::Deployment, Key::Image];
 
 /// What has no meaning without it.
 const FOR_REMOTE: [Key; 7] = [
@@ -81,7 +56,9 @@ pub fn subject(
         settings.refuse(&FOR_REMOTE, RemoteError::NoApply)?;
         return Ok(None);
     };
-    settings.refuse(&OF_REMOTE, RemoteError::OfRemote)?;
+    for keys in [&STARTED_HERE[..], &OTHERS, &FOR_IMAGES, &FOR_CLUSTERS] {
+        settings.refuse(keys, RemoteError::OfRemote)?;
+    }
     let need =
         |key: Key, error: RemoteError| settings.get(key).ok_or_else(|| by.hidden_problem(error));
     let url = need(Key::Url, RemoteError::UrlMissing)?.read_secret(url)?.value;
@@ -170,12 +147,10 @@ fn command(text: &str) -> Result<String, RemoteError> {
 fn command_with_places(text: &str, env: &BTreeMap<String, String>) -> Result<String, RemoteError> {
     let text = command(text)?;
     let all = || env.values().chain([&text]);
-    for (_, name) in all().flat_map(|text| places(text)) {
-        if let Some(close) = closest(name, &PLACES).filter(|close| *close != name) {
-            return Err(RemoteError::UnknownPlace { name: name.to_string(), close });
-        }
+    if let Some((name, close)) = pods::slip(all()) {
+        return Err(RemoteError::UnknownPlace { name, close });
     }
-    match PLACES.iter().any(|place| all().any(|text| has_place(text, place))) {
+    match pods::PLACES.iter().any(|place| all().any(|text| has_place(text, place))) {
         true => Ok(text),
         false => Err(RemoteError::NoPlaces),
     }

@@ -1,7 +1,6 @@
 //! A tune of an app that runs elsewhere, a verification of one, and its undoing: the address, the
 //! place and the store, put together.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use super::load::LoadVerbError;
@@ -11,12 +10,13 @@ use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::load::{TlsOptions, TlsSettings};
 use crate::place::PlaceError;
+use crate::place::local::inherited_secrets;
 use crate::place::remote::{self, RemoteSettings};
 use crate::plan::traffic::Scheme;
 use crate::plan::{Plan, Remote};
 use crate::report::{Reporter, Stored};
 use crate::store::Store;
-use crate::terms::{Bytes, Configuration, Cores, Machine, Secrets, StopSignal};
+use crate::terms::{Bytes, Configuration, Cores, Machine, StopSignal};
 
 pub use crate::place::remote::Destination;
 
@@ -83,7 +83,7 @@ pub fn verify(
 /// # Errors
 /// That session goes on, or the command fails.
 pub fn restore(store: &Path, stop: &StopSignal) -> Result<Option<String>, TuneError> {
-    Ok(remote::restore(store, &of_us(), stop)?)
+    Ok(remote::restore(store, &inherited_secrets(), stop)?)
 }
 
 fn session<'a>(
@@ -102,7 +102,7 @@ fn place(
 ) -> Result<remote::Remote, PlaceError> {
     let commands = &remote.commands;
     let least = Configuration { workers: plan.workers[0], threads: plan.threads[0] };
-    let secrets = of_us()
+    let secrets = inherited_secrets()
         .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))
         .with_requests(&plan.targets);
     let settings = RemoteSettings {
@@ -124,15 +124,6 @@ fn place(
         store: plan.store.clone(),
     };
     remote::Remote::new(settings, stop.clone())
-}
-
-/// Commands see the variables that we see, and may print them.
-fn of_us() -> Secrets {
-    let as_text = |(name, value): (OsString, OsString)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    };
-    let inherited: Vec<(String, String)> = std::env::vars_os().filter_map(as_text).collect();
-    Secrets::default().with_inherited(inherited.iter().map(|(name, value)| (&**name, &**value)))
 }
 
 /// What the user says of it; a plan of such an app has both.

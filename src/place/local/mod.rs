@@ -40,7 +40,7 @@ use self::link::Link;
 use self::machine::Share;
 use self::orders::{Order, Reply};
 pub use self::settings::{
-    BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, SYSTEM_PROGRAMS, scratch_places,
+    BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, SYSTEM_PROGRAMS, inherited_secrets, scratch_places,
 };
 use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
@@ -380,7 +380,7 @@ impl Local {
 }
 
 /// The figures of each target are kept apart where that says something.
-fn told_apart(targets: &[Target]) -> bool {
+pub(in crate::place) fn told_apart(targets: &[Target]) -> bool {
     Goals::of(targets, None, true).is_ok_and(|goals| goals.are_apart())
 }
 
@@ -565,7 +565,7 @@ fn not_enforced<'a>(group: &'a Group, share: &'a Share) -> impl Iterator<Item = 
 
 /// Loops of the load generator: one does tens of thousands of requests a second, and each costs the
 /// server a core when it has none of its own.
-fn loops(own_cores: usize) -> u16 {
+pub(in crate::place) fn loops(own_cores: usize) -> u16 {
     own_cores.clamp(1, 4) as u16
 }
 

@@ -75,12 +75,7 @@ impl LocalSettings {
     /// What must not be seen in what the server prints: the values that the user gave it and its
     /// requests, and those of inherited variables that say so.
     pub(super) fn secrets(&self) -> Secrets {
-        let as_text = |(name, value): (OsString, OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        let inherited: Vec<(String, String)> = std::env::vars_os().filter_map(as_text).collect();
-        Secrets::default()
-            .with_inherited(inherited.iter().map(|(name, value)| (&**name, &**value)))
+        inherited_secrets()
             .with_given(self.app.env.iter().map(|(name, value)| (&**name, &**value)))
             .with_requests(&self.targets)
     }
@@ -94,6 +89,16 @@ impl LocalSettings {
         }
         self
     }
+}
+
+/// The values of those of our own variables that say so: who we start sees them, and may print
+/// them.
+pub fn inherited_secrets() -> Secrets {
+    let as_text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let inherited: Vec<(String, String)> = std::env::vars_os().filter_map(as_text).collect();
+    Secrets::default().with_inherited(inherited.iter().map(|(name, value)| (&**name, &**value)))
 }
 
 #[cfg(test)]

@@ -17,18 +17,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::command::Ran;
-pub use self::note::NoteError;
-use self::note::{Note, Written};
+use self::note::{Note, NoteError, Written};
 pub use self::settings::{Destination, RemoteSettings};
 use self::shell::Shell;
-use super::local::{kind_of_status, log::worth_showing};
+use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
 use super::watching;
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
-    BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, LoadSecond,
+    BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, LiveSecond, LoadSecond,
     Machine, MachineDoubt, Secrets, StopRequest, StopSignal, Target, Task, Variant, Warning,
 };
 
@@ -52,9 +51,6 @@ const TO_ANSWER: Duration = Duration::from_secs(10);
 const VARIABLES: &str = "SWEETSPOT_VARIABLES";
 /// Before the name of each, that of the variable with its value.
 const VALUE: &str = "SWEETSPOT_VALUE_";
-
-/// Loops of the load generator: one does tens of thousands of requests a second.
-const MOST_LOOPS: usize = 4;
 
 /// An app elsewhere as a place for trials.
 pub struct Remote {
@@ -236,11 +232,11 @@ impl Remote {
             timeout: *timeout,
             max_in_flight: None,
             closing: Closing::default(),
-            records_each_target: Goals::of(targets, None, true).is_ok_and(|it| it.are_apart()),
+            records_each_target: told_apart(targets),
             keeps_rows: false,
             protocol: Protocol::Http1,
             part: Part::WHOLE,
-            loops: cores.clamp(1, MOST_LOOPS) as u16,
+            loops: loops(cores),
             seed: 1,
             // Where it shares the app's cores it would else measure its own waiting.
             placement: Placement { raised_priority: self.is_here(), ..Placement::default() },

@@ -78,8 +78,30 @@ pub struct Process {
 }
 
 impl Process {
+    /// It is the one that was seen before, and no later one with the same id.
+    pub fn is_same_as(&self, earlier: &Self) -> bool {
+        (self.pid, self.start_ticks) == (earlier.pid, earlier.start_ticks)
+    }
+
     /// CPU seconds since it began.
     pub fn cpu_s(&self) -> f64 {
         self.utime_s + self.stime_s
+    }
+}
+
+/// A process and all below it, by their ids.
+pub(super) fn family(root: u32, all: &[Process]) -> Vec<u32> {
+    let mut known = vec![root];
+    loop {
+        // A child can have a smaller id than its parent, so one pass is not enough.
+        let before = known.len();
+        for process in all {
+            if known.contains(&process.ppid) && !known.contains(&process.pid) {
+                known.push(process.pid);
+            }
+        }
+        if known.len() == before {
+            return known;
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: the looks at one load. Out: the same with the app's processes alone. Only computes.
 
-use super::look::{Look, Process};
+use super::look::{Look, Process, family};
 
 /// What starts kernel threads; seen only where all of a machine is.
 const KTHREADD: (u32, &str) = (2, "kthreadd");
@@ -20,10 +20,11 @@ pub fn of_app(looks: Vec<Look>) -> Vec<Look> {
         return looks;
     }
     let Some(root) = root(first, last) else { return looks };
-    let of_app = |look: &Look| Look {
-        uptime_s: look.uptime_s,
-        processes: below(root, &look.processes),
-        ..Look::default()
+    let of_app = |look: &Look| {
+        let ours = family(root, &look.processes);
+        let is_ours = |process: &&Process| ours.contains(&process.pid);
+        let processes = look.processes.iter().filter(is_ours).cloned().collect();
+        Look { uptime_s: look.uptime_s, processes, ..Look::default() }
     };
     looks.iter().map(of_app).collect()
 }
@@ -35,29 +36,12 @@ fn is_whole_machine(look: &Look) -> bool {
 /// The process that made the one that used most, or that itself where the system made it.
 fn root(first: &Look, last: &Look) -> Option<u32> {
     let used_s = |now: &Process| {
-        let is_same = |it: &&Process| it.pid == now.pid && it.start_ticks == now.start_ticks;
-        now.cpu_s() - first.processes.iter().find(is_same).map_or(0.0, Process::cpu_s)
+        let earlier = first.processes.iter().find(|it| now.is_same_as(it));
+        now.cpu_s() - earlier.map_or(0.0, Process::cpu_s)
     };
     let apps = last.processes.iter().filter(|it| it.pid > LAST_OF_SYSTEM && it.ppid != KTHREADD.0);
     let busiest = apps.max_by(|a, b| used_s(a).total_cmp(&used_s(b)))?;
     Some(if busiest.ppid > LAST_OF_SYSTEM { busiest.ppid } else { busiest.pid })
-}
-
-/// A process and all below it, in the order in which they were.
-fn below(root: u32, all: &[Process]) -> Vec<Process> {
-    let mut known = vec![root];
-    loop {
-        let before = known.len();
-        for process in all {
-            if known.contains(&process.ppid) && !known.contains(&process.pid) {
-                known.push(process.pid);
-            }
-        }
-        if known.len() == before {
-            break;
-        }
-    }
-    all.iter().filter(|it| known.contains(&it.pid)).cloned().collect()
 }
 
 #[cfg(test)]

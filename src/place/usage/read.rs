@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::look::{Look, Process};
+use super::look::{Look, Process, family};
 
 const BEGIN: &str = "sweetspot-usage";
 const END: &str = "sweetspot-usage-end";
@@ -148,19 +148,7 @@ impl Block {
 
 /// All but this shell and what is below it, in order of their ids.
 fn without_ours(shell: u32, mut processes: Vec<Process>) -> Vec<Process> {
-    let mut ours = vec![shell];
-    loop {
-        // A child can have a smaller id than its parent, so one pass is not enough.
-        let known = ours.len();
-        for process in &processes {
-            if ours.contains(&process.ppid) && !ours.contains(&process.pid) {
-                ours.push(process.pid);
-            }
-        }
-        if ours.len() == known {
-            break;
-        }
-    }
+    let ours = family(shell, &processes);
     processes.retain(|process| !ours.contains(&process.pid));
     processes.sort_unstable_by_key(|process| process.pid);
     processes

@@ -31,8 +31,8 @@ pub fn second(
     let roles = Roles::of(&after.processes, configuration);
     let most_s = length_s * limit_cores;
     let used = |now: &Process| {
-        let is_same = |it: &&Process| it.pid == now.pid && it.start_ticks == now.start_ticks;
-        let mut used = use_of(now, before.processes.iter().find(is_same), most_s);
+        let earlier = before.processes.iter().find(|it| now.is_same_as(it));
+        let mut used = use_of(now, earlier, most_s);
         (used.role, used.index) = roles.of_process(now.pid);
         used
     };
