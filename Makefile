@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-k8s test-vm test-readers lint audit sbom package fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -84,6 +84,11 @@ test-modern: ## the servers' tests with today's Puma, Ruby, Rails and others, on
 
 test-others: ## start and tune servers known by their command alone: granian, hypercorn, uWSGI, Bun, Deno, Passenger, Spring Boot (9 minutes)
 	@scripts/test-others
+
+test-ecs: ## what tune --ecs asks of AWS, asked of moto's server by AWS's own command line (Python; 3 minutes)
+	@scripts/bootstrap readers
+	$(CARGO) build --release --locked
+	@scripts/test-ecs target/release/sweetspot
 
 test-k8s: ## what needs a cluster, on a real Kubernetes made here for it: a control plane and two nodes (root, Go; 12 minutes)
 	@scripts/test-k8s

@@ -6,6 +6,7 @@
 mod compare;
 mod completions;
 mod doctor;
+mod ecs;
 mod exit;
 mod failed;
 mod guardian;
@@ -68,6 +69,8 @@ enum Verb {
     Completions(completions::Arguments),
     #[command(hide = true, name = "__guardian")]
     Guardian(guardian::Arguments),
+    #[command(hide = true, name = "__ecs")]
+    Ecs(ecs::Arguments),
     #[command(hide = true, name = "__order")]
     Order(order::Arguments),
 }
@@ -96,7 +99,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {
-    if !matches!(verb, Verb::Guardian(_) | Verb::Order(_)) {
+    if !matches!(verb, Verb::Guardian(_) | Verb::Ecs(_) | Verb::Order(_)) {
         crate::session::guardian::end_abandoned().iter().for_each(|line| eprintln!("{line}"));
     }
     match verb {
@@ -114,6 +117,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Doctor(arguments) => doctor::run(arguments),
         Verb::Completions(arguments) => completions::run(&arguments, Arguments::command()),
         Verb::Guardian(arguments) => guardian::run(&arguments),
+        Verb::Ecs(arguments) => ecs::run(&arguments),
         Verb::Order(arguments) => order::run(&arguments),
     }
 }

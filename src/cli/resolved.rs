@@ -5,8 +5,9 @@
 use super::UsageError;
 use super::exit::{of_connection, of_load};
 use super::turn::TurnArgument;
-use crate::plan::{self, Cluster, Key, Plan, PlanError, Remote, Surroundings, Typed};
+use crate::plan::{self, Cluster, Key, Plan, PlanError, Platform, Remote, Surroundings, Typed};
 use crate::session::cluster::{self, Found};
+use crate::session::ecs::{self, ServiceName};
 use crate::session::remote::{self, Destination};
 use crate::session::turn::{Turn, TurnError};
 use crate::terms::StopSignal;
@@ -37,7 +38,10 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Pl
     let plan = plan::resolve(typed, surroundings).map_err(usage)?;
     if let Some(remote) = plan.remote.clone() {
         let to = remote::destination(&remote).map_err(of_load)?;
-        return Ok((plan, Reached::Remote(to, remote)));
+        return match remote.by.clone() {
+            Platform::Ecs(name) => of_ecs(typed, surroundings, (to, remote), &name),
+            Platform::Any | Platform::Kamal { .. } => Ok((plan, Reached::Remote(to, remote))),
+        };
     }
     let Some(asked) = plan.cluster.clone() else { return Ok((plan, Reached::Here)) };
     let (context, namespace) = (asked.context.as_deref(), asked.namespace.as_deref());
@@ -52,4 +56,30 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Pl
     let plan = plan.map_err(usage)?;
     let cluster = plan.cluster.clone().unwrap_or(asked);
     Ok((plan, Reached::Cluster(found, cluster)))
+}
+
+/// What a service's task may use and runs with is known of AWS alone.
+fn of_ecs(
+    typed: &Typed,
+    surroundings: &Surroundings,
+    (to, remote): (Destination, Remote),
+    name: &ServiceName,
+) -> anyhow::Result<(Plan, Reached)> {
+    let task = ecs::task(name)?;
+    let typed = match (remote.today, task.today) {
+        (None, Some(today)) => typed.clone().with(Key::Today, today.to_string()),
+        _ => typed.clone(),
+    };
+    let there = Surroundings { elsewhere: task.size, ..surroundings.clone() };
+    let usage = |message: String| UsageError { message };
+    let plan = plan::resolve(&typed, &there).map_err(|error| usage(error.to_string()))?;
+    if task.size.is_none() && (plan.cores.is_none() || plan.memory.is_none()) {
+        return Err(usage(format!(
+            "the task of {name} says no size; say what the app may use there, such as --cpus 1 \
+             --memory 2GiB"
+        ))
+        .into());
+    }
+    let remote = plan.remote.clone().unwrap_or(remote);
+    Ok((plan, Reached::Remote(to, remote)))
 }

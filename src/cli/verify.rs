@@ -69,7 +69,7 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-const AGAIN: [(Key, &str); 26] = [
+const AGAIN: [(Key, &str); 27] = [
     (Key::App, "The app's folder, where it was moved [default: the session's]"),
     (Key::Entry, "What the server is told to run, where the session was told"),
     (Key::Start, "The command that starts the server, where the session had one"),
@@ -82,6 +82,7 @@ const AGAIN: [(Key, &str); 26] = [
     (Key::AllowPublic, "Its address may be one of the internet's"),
     (Key::Kamal, "Kamal's own commands change it, where the session was told"),
     (Key::KamalDestination, "Kamal's destination, where the session was told"),
+    (Key::Ecs, "The service of ECS, where the session was told"),
     (Key::Env, "A variable for the app; repeatable"),
     (Key::Target, "A request of the mix, where its query was left out of the store; repeatable"),
     (Key::Targets, "A file with more of them"),
@@ -203,8 +204,9 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Rea
         .with(Key::Budget, budget)
         .with_path(Key::Store, &arguments.store.path);
     let earlier = plan_records(&claim.story.plan);
-    let is_applied =
-        |it: &PlanRecord| matches!(it.value, PlannedValue::Remote { by_kamal: false, .. });
+    let is_applied = |it: &PlanRecord| {
+        matches!(it.value, PlannedValue::Remote { by_kamal: false, service: None, .. })
+    };
     if earlier.iter().any(is_applied) && !typed.has(Key::Apply) && typed.plan.is_none() {
         let message = format!(
             "session {} measured an app elsewhere: give --apply, --restore and what else it had \

@@ -1,12 +1,14 @@
 //! Where a trial runs: a folder each. `local/` starts processes here, `simulated/` is a queueing
 //! simulation with a known answer and virtual time; `kubernetes/` changes a Deployment where it
 //! runs, and has pods that generate a load; `remote/` changes an app that runs anywhere by commands
-//! of the user's. What an app used where no process of ours may watch it is read by a shell there
-//! (`usage/`, `watching.rs`).
+//! of the user's, or by ours for a service of AWS (`ecs/`). What an app used where no process of
+//! ours may watch it is read by a shell there (`usage/`, `watching.rs`).
 //!
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.
 
+#[expect(clippy::disallowed_methods, reason = "runs AWS's command, and waits for what it does")]
+pub mod ecs;
 #[expect(clippy::disallowed_methods, reason = "asks a cluster, and waits for its pods")]
 pub mod kubernetes;
 #[expect(clippy::disallowed_methods, reason = "starts processes here, and waits for them")]

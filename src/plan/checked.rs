@@ -22,6 +22,8 @@ pub struct Surroundings {
     /// What a server started from here may use, or for a Deployment its container.
     pub cores: Cores,
     pub memory: Bytes,
+    /// What an app elsewhere may use, where its platform says so.
+    pub elsewhere: Option<(Cores, Bytes)>,
     /// The folders of `PATH`, in which programs are found.
     pub program_folders: Vec<PathBuf>,
     pub invoker: Invoker,

@@ -3,13 +3,14 @@
 //! In and out: values.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::traffic::Url;
-use crate::terms::{Configuration, PlanSource};
+use crate::place::ecs::ServiceName;
+use crate::terms::{Bytes, Configuration, Cores, PlanSource};
 
 /// An app that runs elsewhere, and how it is changed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct Remote {
     /// Where it answers: without user, path and query.
     pub url: Url,
@@ -18,10 +19,31 @@ pub struct Remote {
     pub today: Option<Configuration>,
     /// Its address may be one of the internet's.
     pub allows_public: bool,
-    /// Its commands are Kamal's, and no secrets.
-    pub by_kamal: bool,
-    /// Kamal's destination.
-    pub destination: Option<String>,
+    pub by: Platform,
+    /// What its platform says that it may use; `None`: the plan has to.
+    pub has: Option<(Cores, Bytes)>,
+}
+
+/// Whose commands change it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Platform {
+    /// The user's, which may hold secrets and are not stored.
+    Any,
+    Kamal {
+        destination: Option<String>,
+    },
+    /// AWS's, for a service of ECS.
+    Ecs(ServiceName),
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &Path) -> String {
+    shell_quoted(&path.display().to_string())
+}
+
+/// A text as a shell takes it. None of a path or a name holds a byte that it could not be told.
+pub fn shell_quoted(text: &str) -> String {
+    shlex::try_quote(text).map_or_else(|_| String::new(), |it| it.into_owned())
 }
 
 /// Commands for a shell, which may hold secrets.
@@ -49,4 +71,11 @@ impl fmt::Debug for Remote {
 pub struct AskedRemote {
     pub remote: Remote,
     pub source: PlanSource,
+}
+
+impl AskedRemote {
+    /// The app, with what its platform says that it may use.
+    pub fn within(&self, has: Option<(Cores, Bytes)>) -> Remote {
+        Remote { has, ..self.remote.clone() }
+    }
 }

@@ -7,11 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::elsewhere::Commands;
-use super::error::PlanError;
-use super::options::Key;
+use super::elsewhere::{Commands, quoted, shell_quoted};
 use super::remote_error::RemoteError;
-use super::settings::Settings;
 
 /// Read by Kamal in place of the user's.
 const OVERRIDE: &str = include_str!("kamal/deploy.yml.erb");
@@ -31,7 +28,6 @@ const AS_US: &str = "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VA
 
 /// An app's configuration of Kamal's.
 struct Found {
-    destination: Option<String>,
     /// The app's own files, the destination's last.
     files: Vec<PathBuf>,
     role: String,
@@ -45,19 +41,19 @@ struct Found {
 /// # Errors
 /// No configuration of Kamal's is there.
 pub fn commands(
-    settings: &Settings<'_>,
+    destination: Option<&str>,
     folder: &Path,
     beside: &Path,
-) -> Result<Commands, PlanError> {
-    let found = find(settings, folder)?;
+) -> Result<Commands, RemoteError> {
+    let found = find(destination, folder)?;
     let ours = beside.join("kamal");
     let mut files = vec![
         (ours.join("deploy.yml"), OVERRIDE.to_string()),
         (ours.join("observe.rb"), OBSERVE.to_string()),
     ];
-    let named = found.destination.iter().map(|name| ours.join(format!("deploy.{name}.yml")));
+    let named = destination.iter().map(|name| ours.join(format!("deploy.{name}.yml")));
     files.extend(named.map(|path| (path, NOTHING_MORE.to_string())));
-    let Found { destination, files: read, role, program } = found;
+    let Found { files: read, role, program } = found;
     let on: String = destination.iter().map(|name| format!(" --destination {name}")).collect();
     let cd = format!("cd {} || exit; export {AS_US}\n", quoted(folder));
     // One that did not come up leaves the one before it, renamed; and without any, Kamal would boot
@@ -77,9 +73,9 @@ pub fn commands(
          {program} lock release{on}\nfi\n"
     );
     let sources: Vec<String> = read.iter().map(|path| path.display().to_string()).collect();
-    let sources = format!("export SWEETSPOT_KAMAL_FILES={}\n", shlex_quoted(&sources.join("\n")));
+    let sources = format!("export SWEETSPOT_KAMAL_FILES={}\n", shell_quoted(&sources.join("\n")));
     let config = format!(" --config-file {}", quoted(&files[0].0));
-    let place = destination.clone().unwrap_or_default();
+    let place = destination.unwrap_or_default();
     Ok(Commands {
         apply: [cd.clone(), version.clone(), sources, boot(&config)].concat(),
         ready: None,
@@ -92,20 +88,14 @@ pub fn commands(
     })
 }
 
-fn find(settings: &Settings<'_>, folder: &Path) -> Result<Found, PlanError> {
-    let destination = settings.get(Key::KamalDestination);
-    let destination = destination.map(|given| given.read(name)).transpose()?;
-    let destination = destination.map(|it| it.value);
-    let own = destination.as_ref().map(|name| format!("config/deploy.{name}.yml"));
+fn find(destination: Option<&str>, folder: &Path) -> Result<Found, RemoteError> {
+    let own = destination.map(|name| format!("config/deploy.{name}.yml"));
     let names = [Some(CONFIG.to_string()), own];
     let files: Vec<PathBuf> = names.into_iter().flatten().map(|it| folder.join(it)).collect();
     let mut role = ROLE.to_string();
     for path in &files {
-        let text = fs::read_to_string(path).map_err(|_| {
-            let given = settings.get(Key::KamalDestination).or_else(|| settings.get(Key::Kamal));
-            let given = given.expect("Kamal was asked for");
-            given.problem(RemoteError::NoKamal { path: path.clone() })
-        })?;
+        let text = fs::read_to_string(path);
+        let text = text.map_err(|_| RemoteError::NoKamal { path: path.clone() })?;
         let named = text.lines().filter_map(|line| line.strip_prefix("primary_role:")).next_back();
         let named = named.map(|it| it.trim().trim_matches(['"', '\'']).to_string());
         role = named.filter(|it| is_name(it)).unwrap_or(role);
@@ -117,11 +107,14 @@ fn find(settings: &Settings<'_>, folder: &Path) -> Result<Found, PlanError> {
         false if lock.lines().any(is_kamal) => "bundle exec kamal",
         false => "kamal",
     };
-    Ok(Found { destination, files, role, program })
+    Ok(Found { files, role, program })
 }
 
 /// Of a destination.
-fn name(text: &str) -> Result<String, RemoteError> {
+///
+/// # Errors
+/// It is none.
+pub fn name(text: &str) -> Result<String, RemoteError> {
     let text = text.trim();
     is_name(text).then(|| text.to_string()).ok_or(RemoteError::Destination)
 }
@@ -132,38 +125,23 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_part) && !text.starts_with('-')
 }
 
-fn quoted(path: &Path) -> String {
-    shlex_quoted(&path.display().to_string())
-}
-
-/// For a shell. A path holds no byte that it could not be told.
-fn shlex_quoted(text: &str) -> String {
-    shlex::try_quote(text).map_or_else(|_| String::new(), |it| it.into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Typed;
 
-    fn commands_of(folder: &Path, more: &[(Key, &str)]) -> Result<Commands, PlanError> {
-        let typed =
-            more.iter().fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
-        let typed = typed.with(Key::Kamal, "true");
-        let plan_folder = folder.to_path_buf();
-        let settings = Settings { typed: &typed, file: None, plan_folder, folder };
-        commands(&settings, folder, Path::new("/store dir"))
+    fn commands_of(folder: &Path, destination: Option<&str>) -> Result<Commands, RemoteError> {
+        commands(destination, folder, Path::new("/store dir"))
     }
 
     #[test]
     fn kamal_reads_a_configuration_of_ours_and_is_put_back_by_the_users() {
         let folder = tempfile::tempdir().unwrap();
-        let error = commands_of(folder.path(), &[]).err().unwrap().to_string();
+        let error = commands_of(folder.path(), None).err().unwrap().to_string();
         assert!(error.contains("config/deploy.yml"), "{error}");
         std::fs::create_dir(folder.path().join("config")).unwrap();
         std::fs::write(folder.path().join("config/deploy.yml"), "service: shop\n").unwrap();
         let at = folder.path().display();
-        let made = commands_of(folder.path(), &[]).unwrap();
+        let made = commands_of(folder.path(), None).unwrap();
         let version = "\
 v=$(kamal app version --primary --roles web --quiet) || { echo \"$v\"; exit 1; }
 v=${v%%_replaced_*}
@@ -181,14 +159,14 @@ v=${v%%_replaced_*}
         let boot = "kamal app boot --primary --roles web --version \"$v\"";
         assert!(made.restore.starts_with(&cd) && made.restore.ends_with(boot));
         assert!(made.restore.contains("kamal lock release\n"), "{}", made.restore);
-        assert!(commands_of(folder.path(), &[(Key::KamalDestination, "a b")]).is_err());
-        let error = commands_of(folder.path(), &[(Key::KamalDestination, "staging")]);
+        assert!(name("a b").is_err());
+        let error = commands_of(folder.path(), Some("staging"));
         assert!(error.err().unwrap().to_string().contains("config/deploy.staging.yml"));
         let own = "primary_role: 'app'\n";
         std::fs::write(folder.path().join("config/deploy.staging.yml"), own).unwrap();
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         std::fs::write(folder.path().join("bin/kamal"), "").unwrap();
-        let made = commands_of(folder.path(), &[(Key::KamalDestination, "staging")]).unwrap();
+        let made = commands_of(folder.path(), Some("staging")).unwrap();
         assert!(made.apply.contains("bin/kamal app boot --primary --roles app "));
         assert!(made.restore.contains(" --destination staging --version"));
         assert_eq!(made.files.len(), 3);

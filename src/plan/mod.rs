@@ -11,6 +11,7 @@ mod cluster;
 mod cluster_error;
 mod cuts;
 mod deployment;
+mod ecs;
 mod elsewhere;
 mod error;
 mod file;
@@ -46,7 +47,7 @@ pub use app::recognise;
 pub(crate) use app_error::AppError;
 pub use checked::{Plan, Surroundings};
 pub use cluster::{Cluster, OwnPods};
-pub use elsewhere::Remote;
+pub use elsewhere::{Platform, Remote};
 pub use error::PlanError;
 #[cfg(fuzzing)]
 pub use file::{PlanFile, parse};

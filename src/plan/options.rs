@@ -121,6 +121,10 @@ options! {
     Kamal "kamal" "true|false" Form::Switch, TUNED "true";
     /// Kamal's destination, whose configuration is read too
     KamalDestination "kamal-destination" "NAME" Form::Text, TUNED "\"staging\"";
+    /// Tune a service of AWS ECS where it runs, with one task: AWS's own command, which has to be
+    /// there, gives it a revision with the variables of --env, else WEB_CONCURRENCY and
+    /// RAILS_MAX_THREADS, and in the end what it was. Needs --url
+    Ecs "ecs" "CLUSTER/SERVICE" Form::Text, TUNED "\"prod/shop\"";
     /// A Deployment of a Kubernetes cluster to tune where it runs: its variables are changed for
     /// the time, and put back; those of --env, {workers} and {threads} filled in, else
     /// WEB_CONCURRENCY and RAILS_MAX_THREADS

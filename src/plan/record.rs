@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::cluster::AskedCluster;
 use super::deployment::Deployment;
-use super::elsewhere::AskedRemote;
+use super::elsewhere::{AskedRemote, Platform};
 use super::settings::Sourced;
 use super::targets::Asked;
 use crate::server::{self, Adapter, App, Proxy, RunAs};
@@ -40,9 +40,16 @@ impl Subject {
         if let Some(AskedRemote { remote, source }) = &self.remote {
             let value = PlannedValue::Remote {
                 url: remote.url.to_string(),
-                by_kamal: remote.by_kamal,
-                destination: remote.destination.clone(),
+                by_kamal: matches!(remote.by, Platform::Kamal { .. }),
+                destination: match &remote.by {
+                    Platform::Kamal { destination } => destination.clone(),
+                    Platform::Any | Platform::Ecs(_) => None,
+                },
                 is_asked_when_ready: remote.commands.ready.is_some(),
+                service: match &remote.by {
+                    Platform::Ecs(name) => Some(name.to_string()),
+                    Platform::Any | Platform::Kamal { .. } => None,
+                },
             };
             return Records(vec![PlanRecord { value, source: source.clone() }]);
         }

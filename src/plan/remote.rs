@@ -1,4 +1,5 @@
-//! `--apply`: an app that runs elsewhere, which a command of the user's gives each setting.
+//! `--apply`, `--kamal` and `--ecs`: an app that runs elsewhere, to which a command gives each
+//! setting.
 //!
 //! In: the settings, and the user's variables. Out: the subject of a plan. Looks into a folder only
 //! for what Kamal deploys: what runs elsewhere is not what a folder here holds.
@@ -8,7 +9,8 @@ use std::path::Path;
 
 use super::cluster::{FOR_CLUSTERS, FOR_IMAGES, STARTED_HERE};
 use super::deployment::Deployment;
-use super::elsewhere::{AskedRemote, Commands, Remote};
+use super::ecs;
+use super::elsewhere::{AskedRemote, Commands, Platform, Remote};
 use super::error::PlanError;
 use super::kamal;
 use super::options::Key;
@@ -36,8 +38,8 @@ const FOR_REMOTE: [Key; 7] = [
     Key::KamalDestination,
 ];
 
-/// What Kamal's commands stand for.
-const OF_KAMAL: [Key; 3] = [Key::Apply, Key::Restore, Key::ReadyCommand];
+/// What the commands of a platform stand for.
+const COMMANDS: [Key; 3] = [Key::Apply, Key::Restore, Key::ReadyCommand];
 
 /// What is tuned where an app elsewhere was asked for; `None`: another is. `env`: the user's
 /// variables; `store`: where results are kept, with files of ours beside.
@@ -49,42 +51,50 @@ pub fn subject(
     env: &Sourced<BTreeMap<String, String>>,
     store: &Path,
 ) -> Result<Option<Subject>, PlanError> {
-    let is_kamals = settings.get(Key::Kamal).map(|it| it.choice(&SWITCH)).transpose()?;
-    let is_kamals = is_kamals.is_some_and(|it| it.value);
-    let by = if is_kamals { Key::Kamal } else { Key::Apply };
-    let Some(by) = settings.get(by) else {
+    let Some((by, key)) = platform(settings)? else {
         settings.refuse(&FOR_REMOTE, RemoteError::NoApply)?;
         return Ok(None);
     };
+    let asked = settings.get(key).expect("it was asked for");
     for keys in [&STARTED_HERE[..], &OTHERS, &FOR_IMAGES, &FOR_CLUSTERS] {
         settings.refuse(keys, RemoteError::OfRemote)?;
     }
     let need =
-        |key: Key, error: RemoteError| settings.get(key).ok_or_else(|| by.hidden_problem(error));
+        |key: Key, error: RemoteError| settings.get(key).ok_or_else(|| asked.hidden_problem(error));
     let url = need(Key::Url, RemoteError::UrlMissing)?.read_secret(url)?.value;
-    need(Key::Cpus, RemoteError::MachineMissing)?;
-    need(Key::Memory, RemoteError::MachineMissing)?;
-    let (folder, folder_source) = start::folder(settings)?;
-    let mut variables = env.value.clone();
-    let (commands, runs) = if is_kamals {
-        settings.refuse(&OF_KAMAL, RemoteError::OfKamal)?;
-        variables = pods::with_usual(variables);
-        let beside = store.parent().unwrap_or(&folder);
-        let own = kamal::commands(settings, &folder, beside)?;
-        (with_observe(settings, own)?, Runs::KamalSetting)
-    } else {
+    // A task of ECS has a size.
+    if !matches!(by, Platform::Ecs(_)) {
+        need(Key::Cpus, RemoteError::MachineMissing)?;
+        need(Key::Memory, RemoteError::MachineMissing)?;
+    }
+    if !matches!(by, Platform::Kamal { .. }) {
         settings.refuse(&[Key::KamalDestination], RemoteError::NoApply)?;
-        let restore = need(Key::Restore, RemoteError::RestoreMissing)?;
-        let apply = by.read_secret(|text| command_with_places(text, &variables))?.value;
-        let restore = restore.read_secret(command)?.value;
-        let ready = command_of(settings, Key::ReadyCommand)?;
-        let own = Commands { apply, ready, observe: None, restore, files: Vec::new() };
-        (with_observe(settings, own)?, Runs::Setting)
+    }
+    let (folder, folder_source) = start::folder(settings)?;
+    let beside = store.parent().unwrap_or(&folder);
+    let variables = match by {
+        Platform::Any => env.value.clone(),
+        Platform::Kamal { .. } | Platform::Ecs(_) => pods::with_usual(env.value.clone()),
     };
+    let (commands, runs) = match &by {
+        Platform::Any => (own_commands(settings, &variables)?, Runs::Setting),
+        Platform::Kamal { destination } => {
+            settings.refuse(&COMMANDS, RemoteError::HasOwn { by: "--kamal" })?;
+            let made = kamal::commands(destination.as_deref(), &folder, beside);
+            let named = settings.get(Key::KamalDestination);
+            let named = named.as_ref().unwrap_or(&asked);
+            (made.map_err(|error| named.problem(error))?, Runs::KamalSetting)
+        }
+        Platform::Ecs(name) => {
+            settings.refuse(&COMMANDS, RemoteError::HasOwn { by: "--ecs" })?;
+            (ecs::commands(name, beside), Runs::EcsSetting)
+        }
+    };
+    let commands = with_observe(settings, commands)?;
     let today = settings.get(Key::Today).map(|given| given.read(configuration)).transpose()?;
     let deployed = || today_of(&Deployment::read(&folder));
     // A destination's own configuration may say otherwise.
-    let is_known = is_kamals && settings.get(Key::KamalDestination).is_none();
+    let is_known = by == Platform::Kamal { destination: None };
     let today = today.map(|it| it.value).or_else(|| is_known.then(deployed).flatten());
     let public = settings.get(Key::AllowPublic).map(|it| it.choice(&SWITCH)).transpose()?;
     let allows_public = public.is_some_and(|it| it.value);
@@ -98,21 +108,54 @@ pub fn subject(
     };
     let app =
         App { env: variables, command: Some(template), ..App::new(folder, Framework::Other, "") };
-    let destination = settings.get(Key::KamalDestination).filter(|_| is_kamals);
-    let destination = destination.map(|given| given.text().trim().to_string());
-    let remote = Remote { url, commands, today, allows_public, by_kamal: is_kamals, destination };
+    let remote = Remote { url, commands, today, allows_public, by, has: None };
     Ok(Some(Subject {
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),
-        threads_asked: Some(by.source()),
+        threads_asked: Some(asked.source()),
         deployment: Deployment::default(),
-        server: Sourced { value: FOR_COMMANDS, source: by.source() },
+        server: Sourced { value: FOR_COMMANDS, source: asked.source() },
         proxy: Sourced::default(Proxy::None),
         probe: Sourced::default(false),
         run_as: None,
         cluster: None,
-        remote: Some(AskedRemote { remote, source: by.source() }),
+        remote: Some(AskedRemote { remote, source: asked.source() }),
     }))
+}
+
+/// The user's own commands.
+fn own_commands(
+    settings: &Settings<'_>,
+    variables: &BTreeMap<String, String>,
+) -> Result<Commands, PlanError> {
+    let apply = settings.get(Key::Apply).expect("it was asked for");
+    let restore = settings.get(Key::Restore);
+    let restore = restore.ok_or_else(|| apply.hidden_problem(RemoteError::RestoreMissing))?;
+    Ok(Commands {
+        apply: apply.read_secret(|text| command_with_places(text, variables))?.value,
+        ready: command_of(settings, Key::ReadyCommand)?,
+        observe: None,
+        restore: restore.read_secret(command)?.value,
+        files: Vec::new(),
+    })
+}
+
+/// Whose commands change the app, and the setting that says so; `None`: it does not run elsewhere.
+/// Where two say so, the first is taken and refuses the other.
+fn platform(settings: &Settings<'_>) -> Result<Option<(Platform, Key)>, PlanError> {
+    if let Some(given) = settings.get(Key::Ecs) {
+        settings.refuse(&[Key::Kamal], RemoteError::HasOwn { by: "--ecs" })?;
+        let name = given.read(|text: &str| text.parse().map_err(|_| RemoteError::Service))?.value;
+        return Ok(Some((Platform::Ecs(name), Key::Ecs)));
+    }
+    let is_kamals = settings.get(Key::Kamal).map(|it| it.choice(&SWITCH)).transpose()?;
+    if is_kamals.is_some_and(|it| it.value) {
+        let destination = settings.get(Key::KamalDestination);
+        let destination = destination.map(|given| given.read(kamal::name)).transpose()?;
+        let destination = destination.map(|it| it.value);
+        return Ok(Some((Platform::Kamal { destination }, Key::Kamal)));
+    }
+    Ok(settings.get(Key::Apply).map(|_| (Platform::Any, Key::Apply)))
 }
 
 const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];

@@ -10,13 +10,13 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RemoteError {
     #[error(
-        "it is for an app that runs elsewhere; give --apply, the command that changes it, or \
-         --kamal"
+        "it is for an app that runs elsewhere; give --apply, the command that changes it, --kamal \
+         or --ecs"
     )]
     NoApply,
     #[error(
-        "an app that runs elsewhere is started by whoever runs it; leave this out, or --apply and \
-         --kamal to tune an app that sweetspot starts"
+        "an app that runs elsewhere is started by whoever runs it; leave this out, or --apply, \
+         --kamal and --ecs to tune an app that sweetspot starts"
     )]
     OfRemote,
     #[error("it is not known where the app answers; say it, such as --url http://app1:3000")]
@@ -48,8 +48,10 @@ pub enum RemoteError {
     UserInUrl,
     #[error("it is no setting; write workers x threads, such as 2x5")]
     Configuration,
-    #[error("Kamal's own commands change the app and put it back; leave this out, or --kamal")]
-    OfKamal,
+    #[error("the app is changed and put back without it; leave this out, or {by}")]
+    HasOwn { by: &'static str },
+    #[error("it is no name of a service; write CLUSTER/SERVICE, such as prod/shop")]
+    Service,
     #[error("there is no {}; type it in the app's folder, or name that with --app", path.display())]
     NoKamal { path: PathBuf },
     #[error("it is no name of a destination; write it as kamal's --destination takes it")]

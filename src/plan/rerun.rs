@@ -58,13 +58,16 @@ pub fn with_earlier(
                 }
             }
             // Commands of the user's are not stored.
-            PlannedValue::Remote { url, by_kamal, destination, .. } if is_given => {
+            PlannedValue::Remote { url, by_kamal, destination, service, .. } if is_given => {
                 give(&mut typed, Key::Url, url.clone());
                 if *by_kamal {
                     give(&mut typed, Key::Kamal, true.to_string());
                 }
                 if let Some(destination) = destination {
                     give(&mut typed, Key::KamalDestination, destination.clone());
+                }
+                if let Some(service) = service {
+                    give(&mut typed, Key::Ecs, service.clone());
                 }
             }
             PlannedValue::Generators { pods, image } if is_given => {

@@ -92,7 +92,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     Ok(Plan {
         server: server.name().to_string(),
         cluster: subject.cluster.as_ref().map(|asked| asked.cluster.clone()),
-        remote: subject.remote.as_ref().map(|asked| asked.remote.clone()),
+        remote: subject.remote.as_ref().map(|asked| asked.within(surroundings.elsewhere)),
         has_threads,
         threads_source: subject.threads_asked.clone().unwrap_or_else(|| threads.source.clone()),
         workers: records.of(workers, |it| It::Workers(it.clone())),
@@ -128,8 +128,8 @@ fn around(subject: &Subject, here: &Surroundings) -> Surroundings {
     let mut around = here.clone();
     let is_made = subject.cluster.as_ref().is_some_and(|asked| asked.cluster.own.is_some());
     if is_made || subject.remote.is_some() {
-        around.cores = Cores::new(MOST_CORES).unwrap_or(around.cores);
-        around.memory = MOST_MEMORY;
+        let most = (Cores::new(MOST_CORES).unwrap_or(around.cores), MOST_MEMORY);
+        (around.cores, around.memory) = here.elsewhere.unwrap_or(most);
     }
     around
 }

@@ -85,14 +85,15 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A share that is set beside one as small as 0.1 %: `25 %`, `4.8 %`, `0.24 %`, without zeros at
-/// the end.
+/// A share that is set beside one as small as 0.1 %: `25 %`, `4.8 %`, `0.24 %`, `0.003 %`, without
+/// zeros at the end; what is not none never reads as `0 %`.
 pub fn fine_percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent == 0.0 || percent >= 9.95 {
+    if percent <= 0.0 || percent >= 9.95 {
         return format!("{percent:.0} %");
     }
-    let text = format!("{percent:.2}");
+    let first_digit = (-percent.log10()).ceil().clamp(2.0, 9.0) as usize;
+    let text = format!("{percent:.first_digit$}");
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
@@ -158,7 +159,8 @@ mod tests {
         for (value, text) in [(0.97, "97 %"), (0.003, "0.3 %"), (0.0, "0 %"), (0.0002, "0.02 %")] {
             assert_eq!(percent(value), text);
         }
-        for (value, text) in [(0.25, "25 %"), (0.048, "4.8 %"), (0.0024, "0.24 %"), (0.0, "0 %")] {
+        let all = [(0.25, "25 %"), (0.048, "4.8 %"), (0.0024, "0.24 %"), (0.0, "0 %")];
+        for (value, text) in all.into_iter().chain([(0.000_029, "0.003 %"), (0.000_1, "0.01 %")]) {
             assert_eq!(fine_percent(value), text);
         }
         for (value, text) in [(1.53, "+53 %"), (0.96, "-4 %"), (1.001, "0 %"), (0.999, "0 %")] {

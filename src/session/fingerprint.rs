@@ -1,9 +1,10 @@
 //! When may a session go on where another stopped: the same app, machine, settings and load.
 
 use std::fs;
+use std::iter;
 use std::path::Path;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Platform};
 use crate::server::Inspection;
 use crate::terms::{Machine, Objective};
 
@@ -42,10 +43,11 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
             all.for_each(|command| hash.add(command));
             // Kamal's own files are what the app runs by.
             let folder = plan.app.folder.join("config");
-            let own = remote.destination.iter().map(|name| format!("deploy.{name}.yml"));
-            let names = remote.by_kamal.then(|| "deploy.yml".to_string()).into_iter().chain(own);
-            for name in names {
-                hash.add(&fs::read_to_string(folder.join(name)).unwrap_or_default());
+            if let Platform::Kamal { destination } = &remote.by {
+                let own = destination.iter().map(|name| format!("deploy.{name}.yml"));
+                for name in iter::once("deploy.yml".to_string()).chain(own) {
+                    hash.add(&fs::read_to_string(folder.join(name)).unwrap_or_default());
+                }
             }
         }
         (None, None) => {

@@ -110,6 +110,7 @@ pub fn surroundings() -> io::Result<Surroundings> {
         folder: env::current_dir()?,
         cores: host.cores(),
         memory: host.memory_bytes(),
+        elsewhere: None,
         program_folders: env::split_paths(&path).chain(system).collect(),
         invoker: Invoker { uid: rustix::process::geteuid().as_raw(), sudo_uid: sudo_uid() },
     })

@@ -5,6 +5,7 @@ pub mod compare;
 mod decision;
 pub mod doctor;
 mod drive;
+pub mod ecs;
 mod fingerprint;
 mod grid;
 pub(crate) mod guardian;

@@ -13,10 +13,10 @@ use crate::place::PlaceError;
 use crate::place::local::inherited_secrets;
 use crate::place::remote::{self, RemoteSettings};
 use crate::plan::traffic::Scheme;
-use crate::plan::{Plan, Remote};
+use crate::plan::{Plan, Platform, Remote};
 use crate::report::{Reporter, Stored};
 use crate::store::Store;
-use crate::terms::{Bytes, Configuration, Cores, Machine, StopSignal};
+use crate::terms::{Configuration, Machine, StopSignal};
 
 pub use crate::place::remote::Destination;
 
@@ -107,15 +107,16 @@ fn place(
         .with_requests(&plan.targets);
     let settings = RemoteSettings {
         to: to.clone(),
-        machine: machine(plan.cores, plan.memory),
-        today: remote.today.unwrap_or(least),
+        machine: machine(plan, remote),
+        today: remote.today,
+        least,
         app: plan.app.clone(),
         changes: plan.changes.clone(),
         apply: commands.apply.clone(),
         ready: commands.ready.clone(),
         observe: commands.observe.clone(),
         restore: commands.restore.clone(),
-        is_kamals: remote.by_kamal,
+        hands_on: remote.by != Platform::Any,
         files: commands.files.clone(),
         targets: plan.targets.clone(),
         connection: plan.connection,
@@ -126,12 +127,14 @@ fn place(
     remote::Remote::new(settings, stop.clone())
 }
 
-/// What the user says of it; a plan of such an app has both.
-fn machine(cores: Option<Cores>, memory: Option<Bytes>) -> Machine {
+/// What the user or its platform says of it.
+fn machine(plan: &Plan, remote: &Remote) -> Machine {
+    const SAID: &str = "a plan of an app elsewhere says what it may use, or its platform does";
+    let (cores, memory) = remote.has.unzip();
     Machine {
         cpu_model: "unknown".to_string(),
-        cores: cores.expect("a plan of an app elsewhere says what it may use"),
-        memory_bytes: memory.expect("a plan of an app elsewhere says what it may use"),
+        cores: plan.cores.or(cores).expect(SAID),
+        memory_bytes: plan.memory.or(memory).expect(SAID),
         kernel: "unknown".to_string(),
     }
 }

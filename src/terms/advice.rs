@@ -22,6 +22,8 @@ pub enum SettingsPlace {
     InCluster,
     /// The lines are the user's own command, filled in.
     ByCommand,
+    /// In the task definition of a service of AWS ECS, for the app's container.
+    InTaskDefinition,
 }
 
 /// What to know or do besides setting what was found.

@@ -52,6 +52,9 @@ pub enum PlannedValue {
         destination: Option<String>,
         /// A command says when it is ready.
         is_asked_when_ready: bool,
+        /// The service of AWS ECS that it is, as `CLUSTER/SERVICE`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        service: Option<String>,
     },
     /// Pods of a cluster that are made to be tuned, of this image, which answers at this port;
     /// stands in a plan in place of a Deployment.

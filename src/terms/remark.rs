@@ -156,8 +156,16 @@ pub enum NodeRemark {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum CommandRemark {
-    WorkersAssumed { workers: u16, variable: String },
+    WorkersAssumed {
+        workers: u16,
+        variable: String,
+    },
     ReadyAtRest,
+    /// Nobody said what an app elsewhere runs with: the least of what is tried stands for it.
+    TodayUnknown {
+        workers: u16,
+        threads: u16,
+    },
 }
 
 macro_rules! remarks {

@@ -281,3 +281,111 @@ fn what_kamal_deploys_is_tuned_by_kamals_own_commands() {
     }
     site.nothing_left.check();
 }
+
+/// A service that AWS runs two tasks of, behind a load balancer and scaled.
+const ACCOUNT: &str = r#"{
+    "definitions": [{
+        "taskDefinitionArn": "arn:aws:ecs:eu-west-1:1:task-definition/shop:7",
+        "family": "shop", "revision": 7, "status": "ACTIVE", "cpu": "1024", "memory": "1024",
+        "networkMode": "awsvpc", "tags": [{"key": "team", "value": "shop"}],
+        "containerDefinitions": [
+            {
+                "name": "web", "image": "shop:1",
+                "environment": [
+                    {"name": "RAILS_MAX_THREADS", "value": "1"}, {"name": "COLOUR", "value": "blue"}
+                ],
+                "secrets": [{"name": "WEB_CONCURRENCY", "valueFrom": "arn:parameter"}]
+            },
+            {"name": "logs", "image": "logs:1"}
+        ]
+    }],
+    "service": {
+        "serviceName": "shop", "status": "ACTIVE", "desiredCount": 2,
+        "taskDefinition": "arn:aws:ecs:eu-west-1:1:task-definition/shop:7",
+        "healthCheckGracePeriodSeconds": 30, "loadBalancers": [{"targetGroupArn": "arn:group"}],
+        "deployments": [{
+            "status": "PRIMARY", "desiredCount": 2, "runningCount": 2, "pendingCount": 0,
+            "failedTasks": 0, "rolloutState": "COMPLETED",
+            "taskDefinition": "arn:aws:ecs:eu-west-1:1:task-definition/shop:7"
+        }]
+    },
+    "suspended": {
+        "DynamicScalingInSuspended": false, "DynamicScalingOutSuspended": false,
+        "ScheduledScalingSuspended": true
+    },
+    "drain": "300"
+}"#;
+
+#[test]
+fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
+    let stand_in = include_str!("remote/aws.rb");
+    write_files(elsewhere.folder.path(), &[("state.json", ACCOUNT), ("tools/aws", stand_in)]);
+    set_mode(&elsewhere.path("tools/aws"), 0o755);
+    let tools = format!("{}:{}", elsewhere.path("tools").display(), std::env::var("PATH").unwrap());
+    let with_tools = |mut command: Command| {
+        command.env("HOST_FOLDER", elsewhere.folder.path()).env("PATH", &tools);
+        command
+    };
+    let tune = |threads: &str, more: &[&str]| {
+        let mut command = site.command(&["tune", "--ecs", "prod/shop", "--url", &elsewhere.url]);
+        command.args(["--workers", "1", "--threads", threads, "--today", &format!("1x{threads}")]);
+        command.args(["--slo", "p95<500ms", "--budget", "40s"]).args(more);
+        Running::begin(with_tools(command))
+    };
+    let read = |name: &str| fs::read_to_string(elsewhere.path(name)).unwrap();
+    let state = || serde_json::from_str::<Value>(&read("state.json")).unwrap();
+    let before = serde_json::from_str::<Value>(ACCOUNT).unwrap();
+    let assert_as_before = || {
+        let now = state();
+        for key in ["taskDefinition", "desiredCount", "healthCheckGracePeriodSeconds"] {
+            assert_eq!(now["service"][key], before["service"][key], "{key}");
+        }
+        assert_eq!((&now["suspended"], &now["drain"]), (&before["suspended"], &before["drain"]));
+        let definitions = now["definitions"].as_array().unwrap();
+        assert_eq!(definitions[0], before["definitions"][0]);
+        assert!(definitions[1..].iter().all(|it| it["status"] == "INACTIVE"), "{definitions:#?}");
+        assert!(!site.path("app/.sweetspot/ecs/prod-shop.json").exists());
+    };
+
+    let ended = tune("8", &["--json"]).end();
+    ended.assert_code(0);
+    let result = ended.json();
+    assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");
+    let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
+    assert!(lines.contains(r#"{ "name": "RAILS_MAX_THREADS", "value": "8" }"#), "{lines}");
+    let made = state()["definitions"][1].clone();
+    assert_eq!(
+        (&made["family"], &made["tags"][0]["key"]),
+        (&"shop-sweetspot".into(), &"team".into())
+    );
+    assert_eq!(made["containerDefinitions"][0]["secrets"], Value::Array(Vec::new()));
+    assert_eq!(
+        made["containerDefinitions"][1],
+        before["definitions"][0]["containerDefinitions"][1]
+    );
+    assert_eq!(read("env"), "COLOUR=blue\nRAILS_MAX_THREADS=1\n");
+    assert_as_before();
+
+    // A task that does not start is given up with ECS's own words.
+    let refused = tune("7", &[]).end();
+    refused.assert_code(1);
+    refused.assert_says(&["Essential container in task exited", "container web: exit status 1"]);
+    assert_as_before();
+
+    // Killed in the middle, and then not allowed to put it back: what is missing is named.
+    let mut running = tune("8", &["--fresh-session"]);
+    running.expect("held");
+    running.signal(libc::SIGKILL);
+    running.end();
+    assert_eq!(state()["service"]["desiredCount"], 1);
+    fs::write(elsewhere.path("denied"), "register-scalable-target").unwrap();
+    let restore = || site.run_command(with_tools(site.command(&["restore"])));
+    let denied = restore();
+    denied.assert_code(1);
+    denied.assert_says(&["application-autoscaling:RegisterScalableTarget", "not authorized"]);
+    fs::remove_file(elsewhere.path("denied")).unwrap();
+    restore().assert_code(0);
+    assert_as_before();
+    site.nothing_left.check();
+}

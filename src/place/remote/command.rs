@@ -15,6 +15,9 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::terms::{ProcessEnd, StopRequest, StopSignal};
 
+/// Names this program.
+const OWN_PROGRAM: &str = "SWEETSPOT";
+
 /// Between two looks whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -75,6 +78,10 @@ pub fn run(
 pub fn shell(text: &str, env: &BTreeMap<String, String>) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", text]).envs(env);
+    // Ours need it, under whatever name it is typed.
+    if let Ok(own) = std::env::current_exe() {
+        command.env(OWN_PROGRAM, own);
+    }
     // SAFETY: setsid may be called between fork and exec, and nothing else is.
     unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
     command

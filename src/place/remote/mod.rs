@@ -27,8 +27,9 @@ use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
-    BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, LiveSecond, LoadSecond,
-    Machine, MachineDoubt, Secrets, StopRequest, StopSignal, Target, Task, Variant, Warning,
+    BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark, Configuration, LiveSecond,
+    LoadSecond, Machine, MachineDoubt, Remark, Secrets, StopRequest, StopSignal, Target, Task,
+    Variant, Warning,
 };
 
 /// For a setting to be applied, and for the app to answer with it.
@@ -214,6 +215,13 @@ impl Remote {
         self.settings.to.addresses.iter().all(|address| address.ip().is_loopback())
     }
 
+    fn remarks(&self) -> Vec<Remark> {
+        let Configuration { workers, threads } = self.settings.least;
+        let (workers, threads) = (workers.get(), threads.get());
+        let unknown = CommandRemark::TodayUnknown { workers, threads }.into();
+        self.settings.today.is_none().then_some(unknown).into_iter().collect()
+    }
+
     /// What all loads have in common.
     fn spec(&self) -> LoadSpec {
         let RemoteSettings { to, targets, connection, timeout, .. } = &self.settings;
@@ -261,12 +269,12 @@ impl Place for Remote {
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         Ok(Inspection {
-            current: self.settings.today,
+            current: self.settings.today.unwrap_or(self.settings.least),
             server_version: self.settings.to.url.clone(),
             runtime_version: String::new(),
             lacks_yjit: false,
             obeys: Obeys::default(),
-            remarks: Vec::new(),
+            remarks: self.remarks(),
         })
     }
 
@@ -284,7 +292,7 @@ impl Place for Remote {
             self.settings.files.iter().try_for_each(write).map_err(in_words)?;
         }
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
-        let env = environment(&app, configuration, !self.settings.is_kamals);
+        let env = environment(&app, configuration, !self.settings.hands_on);
         let began = Instant::now();
         let deadline = began + BOOT_PATIENCE;
         let ready = match self.apply(configuration, &env, deadline)? {
@@ -369,6 +377,13 @@ fn environment(
         env.extend(all);
     }
     env
+}
+
+/// What a command of ours was given in this way: names and values. `value`: that of a variable.
+pub fn given(value: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let names = value(VARIABLES).unwrap_or_default();
+    let one = |name: &str| Some((name.to_string(), value(&format!("{VALUE}{name}"))?));
+    names.split(',').filter_map(one).collect()
 }
 
 /// Writes a file of the commands'; its folder is made.

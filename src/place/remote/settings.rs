@@ -28,8 +28,10 @@ pub struct RemoteSettings {
     pub to: Destination,
     /// What it may use there.
     pub machine: Machine,
-    /// What it runs with before anything is changed.
-    pub today: Configuration,
+    /// What it runs with before anything is changed; `None`: nobody said.
+    pub today: Option<Configuration>,
+    /// The least of what is tried.
+    pub least: Configuration,
     pub app: App,
     /// What variants are made of.
     pub changes: Vec<Change>,
@@ -41,8 +43,9 @@ pub struct RemoteSettings {
     pub observe: Option<String>,
     /// Puts it back.
     pub restore: String,
-    /// The commands are Kamal's, which is a program that variables of the app's could change.
-    pub is_kamals: bool,
+    /// The commands are those of a program that variables of the app's could change, and which
+    /// hands them on by itself.
+    pub hands_on: bool,
     /// Files that these commands need, written before the first: absolute paths and texts.
     pub files: Vec<(PathBuf, String)>,
     /// At least one.

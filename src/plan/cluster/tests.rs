@@ -33,6 +33,7 @@ impl Here {
             folder: folder.path().to_path_buf(),
             cores: Cores::new(2.0).unwrap(),
             memory: Bytes(8 << 30),
+            elsewhere: None,
             program_folders: Vec::new(),
             invoker: Invoker { uid: 0, sudo_uid: None },
         };

@@ -21,6 +21,7 @@ fn resolved(file: &str, knobs: &[&str]) -> Result<Plan, String> {
         folder: folder.path().to_path_buf(),
         cores: Cores::new(2.0).unwrap(),
         memory: Bytes(8 << 30),
+        elsewhere: None,
         program_folders: vec![folder.path().to_path_buf()],
         invoker: Invoker { uid: 1000, sudo_uid: None },
     };

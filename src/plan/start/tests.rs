@@ -33,6 +33,7 @@ impl Here {
             folder: app,
             cores: Cores::new(2.0).unwrap(),
             memory: Bytes(8 << 30),
+            elsewhere: None,
             program_folders: vec![programs],
             invoker: Invoker { uid: 1000, sudo_uid: None },
         };

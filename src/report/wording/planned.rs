@@ -83,10 +83,12 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
                 _ => say.cut(&image, &figures::counts(cuts.iter().copied())),
             }
         }
-        PlannedValue::Remote { url, destination: Some(destination), .. } => {
-            format!("{url} ({destination})")
+        PlannedValue::Remote { url, destination, service, .. } => {
+            match destination.as_ref().or(service.as_ref()) {
+                Some(named) => format!("{url} ({named})"),
+                None => url.clone(),
+            }
         }
-        PlannedValue::Remote { url, destination: None, .. } => url.clone(),
         PlannedValue::Generators { pods, image } => say.generators(*pods, image),
         PlannedValue::Workers(counts) => figures::counts(counts.iter().map(|it| it.get())),
         PlannedValue::Threads(counts) => figures::counts(counts.iter().map(|it| it.get())),

@@ -151,6 +151,14 @@ fn settings(app: &App, configuration: Configuration) -> Settings {
             let file = SettingsPlace::InFile { path: "config/deploy.yml".into() };
             Some((format!("env:\n  clear:{all}"), file))
         }
+        Runs::EcsSetting => {
+            let variable = |(name, value): (&String, &String)| {
+                format!("  {{ \"name\": {name:?}, \"value\": {value:?} }}")
+            };
+            let all: Vec<String> = env.iter().map(variable).collect();
+            let lines = format!("\"environment\": [\n{}\n]", all.join(",\n"));
+            Some((lines, SettingsPlace::InTaskDefinition))
+        }
     };
     if let Some((config_snippet, place)) = lines {
         return Settings {

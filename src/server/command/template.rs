@@ -37,6 +37,8 @@ pub enum Runs {
     Setting,
     /// The same by Kamal, which gives an app variables that its configuration has.
     KamalSetting,
+    /// The same by AWS, which gives a task variables that its definition has.
+    EcsSetting,
 }
 
 /// The names in braces that stand in a text, with where they stand, braces included. A shell's

@@ -92,6 +92,7 @@ fn planned(app: &TestApp) -> App {
         folder: app.path(),
         cores: Cores::new(2.0).unwrap(),
         memory: Bytes(1 << 30),
+        elsewhere: None,
         program_folders: vec!["/usr/local/bin".into(), "/usr/bin".into()],
         invoker: Invoker { uid: 1000, sudo_uid: None },
     };

@@ -13,6 +13,7 @@ pub fn place(place: &SettingsPlace) -> String {
         SettingsPlace::InNginxConfiguration => "nginx's configuration".into(),
         SettingsPlace::InCluster => "in the cluster".into(),
         SettingsPlace::ByCommand => "by your command".into(),
+        SettingsPlace::InTaskDefinition => "in the task definition".into(),
     }
 }
 

@@ -213,5 +213,9 @@ fn of_command(remark: &CommandRemark) -> String {
             "it counts as ready when its page answers 2xx and its processes have come to rest"
                 .into()
         }
+        CommandRemark::TodayUnknown { workers, threads } => format!(
+            "nobody said what it runs with today: {workers} x {threads}, the least of what is \
+             tried, stands for it (say it with --today)"
+        ),
     }
 }

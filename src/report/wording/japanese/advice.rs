@@ -13,6 +13,7 @@ pub fn place(place: &SettingsPlace) -> String {
         SettingsPlace::InNginxConfiguration => "nginx の設定".into(),
         SettingsPlace::InCluster => "クラスターの中".into(),
         SettingsPlace::ByCommand => "コマンド".into(),
+        SettingsPlace::InTaskDefinition => "タスク定義".into(),
     }
 }
 

@@ -200,5 +200,9 @@ fn of_command(remark: &CommandRemark) -> String {
         CommandRemark::ReadyAtRest => {
             "ページが 2xx を返し、プロセスが落ち着いた時点で準備完了とみなします".into()
         }
+        CommandRemark::TodayUnknown { workers, threads } => format!(
+            "現在の設定がわからないため、試すなかで最小の {workers} x {threads} とみなします\
+             （--today で指定できます）"
+        ),
     }
 }

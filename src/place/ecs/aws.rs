@@ -1,0 +1,136 @@
+//! The `aws` command, run once for each question.
+//!
+//! In: a service of AWS, an operation and its arguments. Out: its JSON. What it is to be given that
+//! may hold a secret goes to its standard input, so that none stands in a command line.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde_json::Value;
+use thiserror::Error;
+
+/// Whose credentials it uses, which region and which endpoint its own variables say, as always.
+const PROGRAM: &str = "aws";
+
+/// What it is run with, unless the user has said otherwise: it waits and asks again by itself where
+/// AWS asks it to send less.
+const PATIENT: [(&str, &str); 2] = [("AWS_RETRY_MODE", "standard"), ("AWS_MAX_ATTEMPTS", "8")];
+
+/// What it says where the credentials may not do something, or are no longer good.
+const NOT_ALLOWED: [&str; 2] = ["AccessDenied", "UnauthorizedOperation"];
+const EXPIRED: [&str; 3] = ["ExpiredToken", "InvalidClientTokenId", "RequestExpired"];
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum AwsError {
+    #[error("the aws command cannot be run ({0}); install AWS's command line, and sign in")]
+    NoProgram(#[source] io::Error),
+    #[error("the credentials may not do this; their policy needs {action}\n{said}")]
+    NotAllowed { action: String, said: String },
+    #[error("the credentials are no longer good; sign in again\n{said}")]
+    Expired { said: String },
+    #[error("aws {operation} failed\n{said}")]
+    Failed { operation: String, said: String },
+    #[error("aws {operation} answered something else than it should: {why}")]
+    Odd { operation: String, why: String },
+}
+
+/// Asks AWS. `input`: the whole request, beside or in place of arguments.
+///
+/// # Errors
+/// As AWS's command says it.
+pub fn ask(
+    (service, operation): (&str, &str),
+    arguments: &[&str],
+    input: Option<&Value>,
+) -> Result<Value, AwsError> {
+    let mut command = Command::new(PROGRAM);
+    command.args([service, operation]).args(arguments).args(["--output", "json"]);
+    if input.is_some() {
+        command.args(["--cli-input-json", "file:///dev/stdin"]);
+    }
+    for (name, value) in PATIENT {
+        if std::env::var_os(name).is_none() {
+            command.env(name, value);
+        }
+    }
+    // Its second version would page.
+    command.env("AWS_PAGER", "");
+    command.stdin(given(input).map_err(AwsError::NoProgram)?);
+    let ended = command.output().map_err(AwsError::NoProgram)?;
+    let operation = format!("{service} {operation}");
+    if !ended.status.success() {
+        let said = String::from_utf8_lossy(&ended.stderr).trim().to_string();
+        return Err(failed(operation, said));
+    }
+    // Some operations answer nothing.
+    let text = match ended.stdout.trim_ascii() {
+        b"" => b"null",
+        text => text,
+    };
+    let odd = |error: serde_json::Error| AwsError::Odd { operation, why: error.to_string() };
+    serde_json::from_slice(text).map_err(odd)
+}
+
+/// Its standard input: a file in memory rather than a pipe, since it reads it more than once.
+fn given(input: Option<&Value>) -> io::Result<Stdio> {
+    let Some(input) = input else { return Ok(Stdio::null()) };
+    let mut file = File::from(memfd_create("request", MemfdFlags::CLOEXEC)?);
+    file.write_all(input.to_string().as_bytes())?;
+    Ok(file.into())
+}
+
+fn failed(operation: String, said: String) -> AwsError {
+    let says = |any: &[&str]| any.iter().any(|text| said.contains(text));
+    match (says(&NOT_ALLOWED), says(&EXPIRED)) {
+        (true, _) => AwsError::NotAllowed { action: action(&operation), said },
+        (_, true) => AwsError::Expired { said },
+        _ => AwsError::Failed { operation, said },
+    }
+}
+
+/// As a policy names an operation: `ecs update-service` is `ecs:UpdateService`.
+fn action(operation: &str) -> String {
+    let (service, name) = operation.split_once(' ').unwrap_or((operation, ""));
+    let service = match service {
+        "elbv2" => "elasticloadbalancing",
+        other => other,
+    };
+    let capital = |word: &str| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        format!("{}{rest}", first.to_ascii_uppercase())
+    };
+    format!("{service}:{}", name.split('-').map(capital).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_credentials_may_not_do_is_named_as_a_policy_has_it() {
+        for (operation, said, expected) in [
+            (
+                "ecs update-service",
+                "An error occurred (AccessDeniedException)",
+                "ecs:UpdateService",
+            ),
+            (
+                "elbv2 modify-target-group-attributes",
+                "(AccessDenied) when calling",
+                "elasticloadbalancing:ModifyTargetGroupAttributes",
+            ),
+            ("ecs describe-services", "(ExpiredTokenException)", "sign in again"),
+            (
+                "ecs describe-services",
+                "Could not connect to it",
+                "aws ecs describe-services failed",
+            ),
+        ] {
+            let error = failed(operation.to_string(), said.to_string()).to_string();
+            assert!(error.contains(expected) && error.ends_with(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A task definition: what of it the app may use, and the same with other variables.
+//!
+//! In: what `describe-task-definition` answers. Out: what `register-task-definition` takes. Only
+//! computes. JSON rather than types: a field that is not known here has to go along.
+
+use serde_json::{Map, Value, json};
+
+use super::error::EcsError;
+use crate::terms::{Bytes, Configuration, Cores};
+
+/// What ECS adds to a registered definition by itself, and does not take.
+const ADDED: [&str; 9] = [
+    "taskDefinitionArn",
+    "revision",
+    "status",
+    "requiresAttributes",
+    "compatibilities",
+    "registeredAt",
+    "registeredBy",
+    "deregisteredAt",
+    "deleteRequestedAt",
+];
+
+/// By which the app's container is known among several.
+const USUAL: [&str; 2] = ["WEB_CONCURRENCY", "RAILS_MAX_THREADS"];
+
+/// Of a core, as ECS counts.
+const UNITS: f64 = 1024.0;
+
+/// Added to a family's name for the time.
+const SUFFIX: &str = "-sweetspot";
+
+/// What a task may use, and what it runs with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// `None`: neither it nor the app's container says one.
+    pub size: Option<(Cores, Bytes)>,
+    /// `None`: its variables do not say.
+    pub today: Option<Configuration>,
+    /// The app's.
+    pub container: String,
+}
+
+/// What of a task its app may use.
+///
+/// # Errors
+/// The app's container is not known.
+pub fn task(definition: &Value, asked: Option<&str>) -> Result<Task, EcsError> {
+    let container = container(definition, asked)?;
+    let number = |value: &Value| match value {
+        Value::String(text) => text.parse::<f64>().ok(),
+        other => other.as_f64(),
+    };
+    let size = |key: &str| {
+        let own = number(&container[key]).filter(|it| *it > 0.0);
+        own.or_else(|| number(&definition[key])).filter(|it| *it > 0.0)
+    };
+    let cores = || Cores::new(size("cpu")? / UNITS).ok();
+    let memory = || Some(Bytes((size("memory")? as u64) << 20));
+    let variable = |name: &str| {
+        let all = container["environment"].as_array()?;
+        let one = all.iter().find(|it| it["name"] == name)?;
+        one["value"].as_str()?.parse::<u16>().ok()
+    };
+    let threads = variable(USUAL[1]);
+    let today = threads
+        .and_then(|threads| Configuration::new(variable(USUAL[0]).unwrap_or(1), threads).ok());
+    let size = cores().zip(memory());
+    Ok(Task { size, today, container: name_of(container) })
+}
+
+/// The app's container.
+fn container<'a>(definition: &'a Value, asked: Option<&str>) -> Result<&'a Value, EcsError> {
+    let all = definition["containerDefinitions"].as_array().map_or(&[][..], Vec::as_slice);
+    let there = || all.iter().map(name_of).collect::<Vec<_>>().join(", ");
+    if let Some(asked) = asked {
+        let found = all.iter().find(|it| it["name"] == asked);
+        let none = || EcsError::NoContainer { asked: asked.to_string(), there: there() };
+        return found.ok_or_else(none);
+    }
+    let is_usual = |it: &&Value| {
+        let given = [&it["environment"], &it["secrets"]].into_iter().filter_map(Value::as_array);
+        given.flatten().any(|one| USUAL.iter().any(|name| one["name"] == *name))
+    };
+    let has_port = |it: &&Value| it["portMappings"].as_array().is_some_and(|all| !all.is_empty());
+    let mut usual = all.iter().filter(is_usual);
+    let mut open = all.iter().filter(has_port);
+    match (all, usual.next(), usual.next(), open.next(), open.next()) {
+        ([one], ..) => Ok(one),
+        (_, Some(one), None, ..) | (_, None, None, Some(one), None) => Ok(one),
+        _ => Err(EcsError::SeveralContainers { there: there() }),
+    }
+}
+
+fn name_of(container: &Value) -> String {
+    container["name"].as_str().unwrap_or_default().to_string()
+}
+
+/// The family of a revision of ours, which stands beside the user's own: who deploys by that
+/// family's name never gets one of ours.
+pub fn own_family(definition: &Value) -> String {
+    format!("{}{SUFFIX}", definition["family"].as_str().unwrap_or_default())
+}
+
+/// The same with these variables in one container, to be registered. A variable that comes from a
+/// secret or a parameter is given its value here instead, as ECS takes no name twice. What a
+/// container is called unhealthy by is left out, unless another waits for it: a server that is
+/// loaded to its limit may answer too late.
+pub fn with_variables(
+    definition: &Value,
+    (container, tags): (&str, &Value),
+    variables: &[(String, String)],
+) -> Value {
+    let mut made = definition.as_object().cloned().unwrap_or_default();
+    ADDED.iter().for_each(|key| drop(made.remove(*key)));
+    made.insert("family".into(), own_family(definition).into());
+    // AWS's own are not to be given.
+    let is_own = |tag: &Value| tag["key"].as_str().is_some_and(|key| key.starts_with("aws:"));
+    let tags: Vec<Value> =
+        tags.as_array().into_iter().flatten().filter(|tag| !is_own(tag)).cloned().collect();
+    if !tags.is_empty() {
+        made.insert("tags".into(), tags.into());
+    }
+    let empty = Vec::new();
+    let all = definition["containerDefinitions"].as_array().unwrap_or(&empty);
+    let is_awaited = |name: &str| {
+        let waits = all.iter().filter_map(|it| it["dependsOn"].as_array()).flatten();
+        let mut waits = waits.filter(|it| it["containerName"] == name);
+        waits.any(|it| it["condition"] == "HEALTHY")
+    };
+    let changed = all.iter().map(|it| {
+        let mut one = it.as_object().cloned().unwrap_or_default();
+        if it["name"] == container {
+            given(&mut one, variables);
+            if !is_awaited(container) {
+                one.remove("healthCheck");
+            }
+        }
+        Value::Object(one)
+    });
+    made.insert("containerDefinitions".into(), changed.collect());
+    Value::Object(made)
+}
+
+/// Gives a container variables, in place of others of their names.
+fn given(container: &mut Map<String, Value>, variables: &[(String, String)]) {
+    let is_tried = |it: &Value| variables.iter().any(|(name, _)| it["name"] == name.as_str());
+    for key in ["environment", "secrets"] {
+        if let Some(Value::Array(all)) = container.get_mut(key) {
+            all.retain(|it| !is_tried(it));
+        }
+    }
+    let tried = variables.iter().map(|(name, value)| json!({ "name": name, "value": value }));
+    let environment = container.entry("environment").or_insert_with(|| json!([]));
+    if let Value::Array(all) = environment {
+        all.extend(tried);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition() -> Value {
+        json!({
+            "taskDefinitionArn": "arn:aws:ecs:eu-west-1:1:task-definition/shop:7",
+            "family": "shop", "revision": 7, "status": "ACTIVE", "cpu": "1024", "memory": "2048",
+            "networkMode": "awsvpc", "volumes": [], "somethingNew": {"kept": true},
+            "containerDefinitions": [
+                {
+                    "name": "web", "image": "shop:1", "cpu": 0,
+                    "portMappings": [{"containerPort": 3000}],
+                    "environment": [
+                        {"name": "RAILS_MAX_THREADS", "value": "3"}, {"name": "A", "value": "b"},
+                    ],
+                    "secrets": [
+                        {"name": "WEB_CONCURRENCY", "valueFrom": "arn:parameter"},
+                        {"name": "DATABASE_URL", "valueFrom": "arn:secret"},
+                    ],
+                    "healthCheck": {"command": ["CMD", "curl"]},
+                },
+                {"name": "logs", "image": "logs:1"},
+            ],
+        })
+    }
+
+    #[test]
+    fn other_variables_take_the_place_of_those_of_their_names_and_all_else_goes_along() {
+        let before = definition();
+        let tried = [("WEB_CONCURRENCY", "2"), ("RAILS_MAX_THREADS", "5")]
+            .map(|(name, value)| (name.to_string(), value.to_string()));
+        let tags = json!([{"key": "aws:cloudformation:stack-name", "value": "shop"}]);
+        let made = with_variables(&before, ("web", &tags), &tried);
+        assert_eq!((&made["family"], &made["revision"]), (&json!("shop-sweetspot"), &Value::Null));
+        assert_eq!((&made["somethingNew"], &made["tags"]), (&before["somethingNew"], &Value::Null));
+        let web = &made["containerDefinitions"][0];
+        let expected = json!([
+            {"name": "A", "value": "b"}, {"name": "WEB_CONCURRENCY", "value": "2"},
+            {"name": "RAILS_MAX_THREADS", "value": "5"},
+        ]);
+        assert_eq!(web["environment"], expected);
+        assert_eq!(web["secrets"].as_array().unwrap().len(), 1);
+        assert_eq!(web["healthCheck"], Value::Null);
+        assert_eq!(made["containerDefinitions"][1], before["containerDefinitions"][1]);
+    }
+
+    #[test]
+    fn what_the_app_may_use_and_runs_with_is_read_of_its_own_container() {
+        let expected = Task {
+            size: Some((Cores::new(1.0).unwrap(), Bytes(2 << 30))),
+            today: Configuration::new(1, 3).ok(),
+            container: "web".into(),
+        };
+        assert_eq!(task(&definition(), None).unwrap(), expected);
+        let mut own = definition();
+        own["containerDefinitions"][0]["cpu"] = json!(512);
+        let half = Some((Cores::new(0.5).unwrap(), Bytes(2 << 30)));
+        assert_eq!(task(&own, Some("web")).unwrap().size, half);
+        let logs = task(&definition(), Some("logs")).unwrap();
+        assert_eq!((logs.container.as_str(), logs.today), ("logs", None));
+        assert!(task(&definition(), Some("db")).unwrap_err().to_string().contains("web, logs"));
+        own["containerDefinitions"][1]["environment"] =
+            json!([{"name": "WEB_CONCURRENCY", "value": "1"}]);
+        assert!(matches!(task(&own, None), Err(EcsError::SeveralContainers { .. })));
+        let mut unsaid = definition();
+        unsaid["memory"] = Value::Null;
+        assert_eq!(task(&unsaid, Some("web")).unwrap().size, None);
+    }
+}

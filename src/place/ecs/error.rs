@@ -1,0 +1,50 @@
+//! Why a service could not be changed or put back, with the way out.
+//!
+//! In and out: a value.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::aws::AwsError;
+
+/// What went wrong.
+#[derive(Debug, Error)]
+pub enum EcsError {
+    #[error(transparent)]
+    Aws(#[from] AwsError),
+    #[error("aws {operation} answered something else than it should: {why}")]
+    Odd { operation: &'static str, why: serde_json::Error },
+    #[error("there is no service {service} in cluster {cluster}, in this account and region")]
+    NoService { cluster: String, service: String },
+    #[error("service {service} is {status}; nothing can be tuned there")]
+    NotActive { service: String, status: String },
+    #[error("service {service} runs no task; give it one first: its desired count is 0")]
+    NoTask { service: String },
+    #[error("service {service} is being deployed; wait until that is over")]
+    BeingDeployed { service: String },
+    #[error(
+        "service {service} is deployed as {how}, which is not done here; services that ECS itself \
+         deploys task after task can be tuned, others by --apply with a command of yours"
+    )]
+    OtherDeployment { service: String, how: String },
+    #[error("its task has no container {asked}; there are: {there}")]
+    NoContainer { asked: String, there: String },
+    #[error(
+        "its task has several containers; name the app's, as CLUSTER/SERVICE/CONTAINER: {there}"
+    )]
+    SeveralContainers { there: String },
+    #[error("somebody else deployed {definition} meanwhile; nothing of it is changed")]
+    Others { definition: String },
+    #[error("the service does not come up with it: {why}")]
+    DoesNotComeUp { why: String },
+    #[error("the service was not stable after {minutes} minutes{why}")]
+    TooLate { minutes: u64, why: String },
+    #[error("{}: {source}", path.display())]
+    Record {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}

@@ -1,0 +1,254 @@
+//! A service of AWS ECS, changed and put back by AWS's own command.
+//!
+//! In: a service's name and the variables that are tried. Out: it runs with them; or what it was,
+//! and runs again. Before the first change it is written down what it was. Knows no load and no
+//! trial: this is what a command of the user's would else do (`place/remote`).
+
+mod around;
+mod aws;
+mod definition;
+mod error;
+mod name;
+mod record;
+mod service;
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use self::aws::ask;
+pub use self::definition::Task;
+pub use self::error::EcsError;
+pub use self::name::{NoServiceName, ServiceName};
+use self::record::Before;
+use self::service::{Rollout, Service};
+
+/// For a setting to be what the service runs: a little less than whoever has this run leaves to it.
+const TO_APPLY: Duration = Duration::from_secs(9 * 60 + 30);
+/// And to put it back.
+const TO_RESTORE: Duration = Duration::from_secs(14 * 60 + 30);
+
+/// Between two looks at a deployment.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// A task that is loaded to its limit answers health checks late, and is not to be replaced for it.
+const GRACE_S: u32 = 24 * 60 * 60;
+
+/// One task is tuned, so that what is measured is what one has.
+const TASKS: u32 = 1;
+
+/// How a service was put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// It runs what it ran.
+    AsBefore,
+    /// Somebody else deployed it meanwhile, which stays; all else is as it was.
+    Others,
+}
+
+impl Restored {
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::AsBefore => "is as it was before the session",
+            Self::Others => "was deployed by somebody else meanwhile, and is left like that",
+        }
+    }
+}
+
+/// What the app of a service may use, and what it runs with. Changes nothing.
+///
+/// # Errors
+/// There is no such service, it cannot be tuned as it stands, or AWS says no.
+pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
+    let service = describe(name)?;
+    service.check(name)?;
+    let (definition, _) = definition_of(&service.task_definition)?;
+    definition::task(&definition, name.container.as_deref())
+}
+
+/// Has the service run one task with these variables, and waits until it does. `at`: where it is
+/// written down what it was before.
+///
+/// # Errors
+/// It does not come up, somebody else deploys it, or AWS says no.
+pub fn apply(
+    name: &ServiceName,
+    variables: &[(String, String)],
+    at: &Path,
+) -> Result<(), EcsError> {
+    let before = match Before::read(at)? {
+        Some(before) => before,
+        None => {
+            let before = look(name)?;
+            before.write(at)?;
+            before
+        }
+    };
+    let now = describe(name)?.task_definition;
+    if !before.knows(&now) {
+        return Err(EcsError::Others { definition: now });
+    }
+    if before.suspended.is_some() {
+        around::suspend(name, &around::all_of_it(true))?;
+    }
+    for (group, _) in &before.drains {
+        around::set_drain(group, around::SHORT_DRAIN)?;
+    }
+    let (definition, tags) = definition_of(&before.definition)?;
+    let container = definition::task(&definition, name.container.as_deref())?.container;
+    let made = definition::with_variables(&definition, (&container, &tags), variables);
+    let made = ask(("ecs", "register-task-definition"), &[], Some(&made))?;
+    let made = made["taskDefinition"]["taskDefinitionArn"].as_str().unwrap_or_default();
+    let grace = before.grace_s.map(|_| GRACE_S);
+    update(name, (made, TASKS), grace, true)?;
+    wait(name, (made, &before), TO_APPLY)
+}
+
+/// Puts a service back to what it was before the first setting, and removes what was made for them.
+/// `None`: nothing had been changed.
+///
+/// # Errors
+/// It does not become stable, or AWS says no; done again, it goes on.
+pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
+    let Some(before) = Before::read(at)? else { return Ok(None) };
+    let name = before.service_name(at)?;
+    let now = describe(&name)?.task_definition;
+    let is_others = !before.knows(&now);
+    let definition = if is_others { now.as_str() } else { &before.definition };
+    update(&name, (definition, before.desired_count), before.grace_s, false)?;
+    wait(&name, (definition, &before), TO_RESTORE)?;
+    for (group, seconds) in &before.drains {
+        around::set_drain(group, seconds)?;
+    }
+    if let Some(suspended) = &before.suspended {
+        around::suspend(&name, suspended)?;
+    }
+    deregister(&before.own_family)?;
+    Before::remove(at)?;
+    let restored = if is_others { Restored::Others } else { Restored::AsBefore };
+    Ok(Some((name, restored)))
+}
+
+/// What it is, before anything is changed.
+fn look(name: &ServiceName) -> Result<Before, EcsError> {
+    let service = describe(name)?;
+    service.check(name)?;
+    let (definition, _) = definition_of(&service.task_definition)?;
+    let mut drains = Vec::new();
+    for group in service.target_groups() {
+        let drain = around::drain(group)?;
+        drains.extend(drain.map(|seconds| (group.to_string(), seconds)));
+    }
+    // Without a load balancer there is none to be given.
+    let is_balanced = service.target_groups().next().is_some();
+    let grace_s = is_balanced.then(|| service.health_check_grace_period_seconds.unwrap_or(0));
+    Ok(Before {
+        name: name.to_string(),
+        own_family: definition::own_family(&definition),
+        desired_count: service.desired_count,
+        grace_s,
+        suspended: around::suspended(name)?,
+        definition: service.task_definition,
+        drains,
+    })
+}
+
+fn describe(name: &ServiceName) -> Result<Service, EcsError> {
+    const OPERATION: &str = "describe-services";
+    let asked = ["--cluster", &name.cluster, "--services", &name.service];
+    let found = ask(("ecs", OPERATION), &asked, None)?;
+    let one = found["services"].as_array().and_then(|all| all.first());
+    let one = one.ok_or_else(|| EcsError::NoService {
+        cluster: name.cluster.clone(),
+        service: name.service.clone(),
+    })?;
+    let read = serde_json::from_value(one.clone());
+    read.map_err(|why| EcsError::Odd { operation: OPERATION, why })
+}
+
+/// A task definition and its tags.
+fn definition_of(arn: &str) -> Result<(Value, Value), EcsError> {
+    let asked = ["--task-definition", arn, "--include", "TAGS"];
+    let found = ask(("ecs", "describe-task-definition"), &asked, None)?;
+    Ok((found["taskDefinition"].clone(), found["tags"].clone()))
+}
+
+fn update(
+    name: &ServiceName,
+    (definition, tasks): (&str, u32),
+    grace_s: Option<u32>,
+    is_started_afresh: bool,
+) -> Result<(), EcsError> {
+    let mut request = json!({
+        "cluster": name.cluster,
+        "service": name.service,
+        "taskDefinition": definition,
+        "desiredCount": tasks,
+        "forceNewDeployment": is_started_afresh,
+    });
+    if let Some(grace_s) = grace_s {
+        request["healthCheckGracePeriodSeconds"] = json!(grace_s);
+    }
+    Ok(ask(("ecs", "update-service"), &[], Some(&request)).map(drop)?)
+}
+
+/// Waits until all tasks are of this revision.
+fn wait(
+    name: &ServiceName,
+    (definition, before): (&str, &Before),
+    patience: Duration,
+) -> Result<(), EcsError> {
+    let began = Instant::now();
+    loop {
+        let service = describe(name)?;
+        match service.rollout(definition) {
+            Rollout::Done => return Ok(()),
+            Rollout::Failed { why } => {
+                let why = format!("{why}{}", last_words(name, &before.own_family));
+                return Err(EcsError::DoesNotComeUp { why });
+            }
+            Rollout::Others { definition } if !before.knows(&definition) => {
+                return Err(EcsError::Others { definition });
+            }
+            // What it ran before is told for a moment more.
+            Rollout::Others { .. } | Rollout::GoesOn => {}
+        }
+        if began.elapsed() >= patience {
+            let minutes = patience.as_secs() / 60;
+            let why = format!("{}{}", service.last_event(), last_words(name, &before.own_family));
+            return Err(EcsError::TooLate { minutes, why });
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Why the last task of ours ended; empty: none has, or it is not known.
+fn last_words(name: &ServiceName, family: &str) -> String {
+    let cluster = ["--cluster", name.cluster.as_str()];
+    let of_ours = ["--family", family, "--desired-status", "STOPPED"];
+    let listed = ask(("ecs", "list-tasks"), &[&cluster[..], &of_ours].concat(), None);
+    let task = |listed: &Value| Some(listed["taskArns"].as_array()?.first()?.as_str()?.to_string());
+    let Some(task) = listed.ok().as_ref().and_then(task) else { return String::new() };
+    let asked = [&cluster[..], &["--tasks", &task]].concat();
+    let Ok(told) = ask(("ecs", "describe-tasks"), &asked, None) else { return String::new() };
+    let task = &told["tasks"][0];
+    let containers = task["containers"].as_array().into_iter().flatten().filter_map(|it| {
+        let (name, reason) = (it["name"].as_str()?, it["reason"].as_str().unwrap_or_default());
+        let status = it["exitCode"].as_i64()?;
+        Some(format!("\ncontainer {name}: exit status {status} {reason}").trim_end().to_string())
+    });
+    let stopped = task["stoppedReason"].as_str().unwrap_or_default();
+    std::iter::once(format!("\n{stopped}")).chain(containers).collect()
+}
+
+/// Revisions of ours, which nobody runs any more.
+fn deregister(family: &str) -> Result<(), EcsError> {
+    let listed = ask(("ecs", "list-task-definitions"), &["--family-prefix", family], None)?;
+    let all = listed["taskDefinitionArns"].as_array().into_iter().flatten();
+    for arn in all.filter_map(Value::as_str) {
+        ask(("ecs", "deregister-task-definition"), &["--task-definition", arn], None)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! What a service was before it was changed, in a file beside the store: by it another can put it
+//! back.
+//!
+//! In: a path. Out: the service as it was.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::EcsError;
+use super::name::ServiceName;
+
+/// A service as it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Before {
+    /// `CLUSTER/SERVICE/CONTAINER`.
+    pub name: String,
+    /// The revision that it ran.
+    pub definition: String,
+    /// Of the revisions of ours.
+    pub own_family: String,
+    pub desired_count: u32,
+    pub grace_s: Option<u32>,
+    /// What of its scaling was suspended, as AWS has it; `None`: nothing scales it.
+    pub suspended: Option<Value>,
+    /// For how long each target group lets a task that ends finish, in seconds as AWS has them.
+    pub drains: Vec<(String, String)>,
+}
+
+impl Before {
+    /// `None`: nothing has been changed.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(path: &Path) -> Result<Option<Self>, EcsError> {
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(path, error)),
+        };
+        let read = serde_json::from_slice(&text).map_err(io::Error::from);
+        read.map(Some).map_err(|error| failed(path, error))
+    }
+
+    /// Writes it, as a whole or not at all, for the user alone.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), EcsError> {
+        let aside = path.with_extension(format!("new.{}", std::process::id()));
+        let written = || {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let text = serde_json::to_vec(self)?;
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create_new(true).mode(0o600).open(&aside)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&aside, path)
+        };
+        written().map_err(|error| {
+            // It is not there, or of no use.
+            let _ = fs::remove_file(&aside);
+            failed(path, error)
+        })
+    }
+
+    /// # Errors
+    /// It cannot be removed.
+    pub fn remove(path: &Path) -> Result<(), EcsError> {
+        fs::remove_file(path).map_err(|error| failed(path, error))
+    }
+
+    /// Which service it is.
+    ///
+    /// # Errors
+    /// The file is not ours.
+    pub fn service_name(&self, path: &Path) -> Result<ServiceName, EcsError> {
+        let odd = |_| failed(path, io::Error::from(io::ErrorKind::InvalidData));
+        self.name.parse().map_err(odd)
+    }
+
+    /// Is this revision, an ARN, the one that it ran, or one of ours?
+    pub fn knows(&self, definition: &str) -> bool {
+        definition == self.definition || definition.contains(&format!("/{}:", self.own_family))
+    }
+}
+
+fn failed(path: &Path, source: io::Error) -> EcsError {
+    EcsError::Record { path: path.to_path_buf(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_service_was_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ecs/shop.json");
+        assert_eq!(Before::read(&path).unwrap(), None);
+        let before = Before {
+            name: "prod/shop/web".into(),
+            definition: "arn:aws:ecs:eu-west-1:1:task-definition/shop:7".into(),
+            own_family: "shop-sweetspot".into(),
+            desired_count: 2,
+            grace_s: Some(30),
+            suspended: Some(serde_json::json!({"DynamicScalingInSuspended": false})),
+            drains: vec![("arn:group".into(), "300".into())],
+        };
+        before.write(&path).unwrap();
+        assert_eq!(Before::read(&path).unwrap(), Some(before.clone()));
+        for (revision, is_known) in
+            [("shop:7", true), ("shop:8", false), ("shop-sweetspot:1", true)]
+        {
+            let arn = format!("arn:aws:ecs:eu-west-1:1:task-definition/{revision}");
+            assert_eq!(before.knows(&arn), is_known, "{arn}");
+        }
+        Before::remove(&path).unwrap();
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+}
