@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -116,6 +116,11 @@ sbom: ## what a build contains, as CycloneDX, in target/sweetspot.cdx.json (need
 package: ## what a release consists of, in target/packages: archive, .deb, gems, crate (6 minutes)
 	@scripts/bootstrap package
 	@scripts/package
+
+book: ## the documentation as a book, in target/book (needs mdbook)
+	@command -v mdbook >/dev/null || { \
+		printf 'book: mdbook is missing. To mend it:\n\n    cargo install mdbook --locked\n\n' >&2; exit 1; }
+	mdbook build docs
 
 fuzz: ## feed bad input to whatever reads input, FUZZ_S seconds (60) each; needs nightly Rust
 	@scripts/fuzz '$(FUZZ_S)'

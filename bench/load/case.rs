@@ -269,12 +269,13 @@ fn omission() -> Case {
         "It answers at once, but stands still for 1 s in every 10 s. Of 100 requests due a second, \
          300 of the 3,000 in 30 s fall into a stall and wait what is left of it, evenly between 0 \
          and 1 s: one in a hundred of all waits longer than 0.9 s, and the longest 1 s. That is \
-         what users would meet. The 10 connections of wrk and ab stand still too, and ask nothing \
-         meanwhile; wrk adds afterwards what its own mean rate would have asked.",
+         what users would meet. The 10 connections of wrk, ab and hey stand still too, and ask \
+         nothing meanwhile; wrk adds afterwards what its own mean rate would have asked. k6 has 40 \
+         users at most.",
     );
     let p99 = |limit| bar("p99, ms", P99, Against::Nothing, limit);
     Case {
-        tools: vec![Ours, Wrk, Ab, Oha],
+        tools: vec![Ours, Wrk, Ab, Hey, Oha, Vegeta, K6],
         load: Load { rate: Some(100), connections: 10, ..plain.load },
         seconds: 30,
         rounds: 1,

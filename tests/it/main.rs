@@ -6,6 +6,7 @@ mod bench_sensitivity;
 pub mod bench_tune;
 mod blocks;
 mod bootstrap;
+mod ci;
 #[path = "../../bench/common/mod.rs"]
 pub mod common;
 mod compare;

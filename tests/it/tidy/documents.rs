@@ -26,14 +26,22 @@ const CI: Rule = Rule {
 };
 
 const LINKS: Rule = Rule {
-    name: "every relative link of a document leads to a file",
+    name: "every relative link of a document leads to a file, and to a heading in it",
     why: "a link that leads nowhere says that nobody reads the document",
     instead: "mend the link",
     find: dead_links,
 };
 
+const BOOK: Rule = Rule {
+    name: "every page of docs/ is a chapter of the book, and chapters lead to chapters",
+    why: "mdBook leaves out what docs/SUMMARY.md does not name, and a link out of docs/ leads \
+          nowhere in the book",
+    instead: "add the page to docs/SUMMARY.md; name a file outside of docs/ in `backticks`",
+    find: outside_the_book,
+};
+
 const TRANSLATION: Rule = Rule {
-    name: "README.ja.md leads wherever README.md leads, and has its headings",
+    name: "a translation leads wherever its original leads, and has its headings",
     why: "a translation that is forgotten tells of a program that is gone",
     instead: "translate what changed in the other one",
     find: untranslated,
@@ -161,21 +169,69 @@ fn secret_ci_steps(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
+/// The links of a line, each as it is written.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
+}
+
 fn dead_links(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, line, text) in guides(tree) {
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = target.split('#').next().unwrap_or("");
-            if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
-                continue;
-            }
-            let whole = resolve(path, target);
+        for target in links(text) {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let whole = if file.is_empty() { path.to_string() } else { resolve(path, file) };
             let is_there =
                 |existing: &str| existing == whole || existing.starts_with(&format!("{whole}/"));
             let texts = tree.texts.iter().map(|text| text.path.as_str());
             let sources = tree.sources.iter().map(|source| source.path.as_str());
+            let mut finding = |what| findings.push(Finding { path: path.to_string(), line, what });
             if !texts.chain(sources).any(is_there) {
-                let what = format!("there is no {whole}");
+                finding(format!("there is no {whole}"));
+            } else if !heading.is_empty()
+                && whole.ends_with(".md")
+                && !anchors(tree.text(&whole)).contains(heading)
+            {
+                finding(format!("{whole} has no heading #{heading}"));
+            }
+        }
+    }
+    findings
+}
+
+/// Headings as links spell them: in small letters, with `-` for a space and nothing for what is
+/// neither a letter, a digit, `-` nor `_`.
+fn anchors(document: &str) -> BTreeSet<String> {
+    let mut is_fenced = false;
+    let headings = document.lines().filter_map(|line| {
+        is_fenced ^= line.starts_with("```");
+        line.strip_prefix('#').filter(|_| !is_fenced)
+    });
+    let spelled = headings.map(|heading| {
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+        kept.map(|it| if it == ' ' { '-' } else { it }).collect()
+    });
+    spelled.collect()
+}
+
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+fn outside_the_book(tree: &Tree) -> Vec<Finding> {
+    let chapters: BTreeSet<String> =
+        tree.text(SUMMARY).lines().flat_map(links).map(|link| resolve(SUMMARY, link)).collect();
+    let mut findings = Vec::new();
+    let pages = tree.texts.iter().map(|text| text.path.as_str());
+    let pages = pages.filter(|path| path.starts_with("docs/") && path.ends_with(".md"));
+    for page in pages.filter(|page| *page != SUMMARY && !chapters.contains(*page)) {
+        let what = "it is not in docs/SUMMARY.md".to_string();
+        findings.push(Finding { path: page.to_string(), line: 0, what });
+    }
+    for (path, line, text) in guides(tree).filter(|(path, ..)| path.starts_with("docs/")) {
+        for target in links(text).filter(|target| !target.starts_with('#')) {
+            let whole = resolve(path, target.split('#').next().unwrap_or_default());
+            if !whole.starts_with("docs/") {
+                let what = format!("{whole} is outside of the book");
                 findings.push(Finding { path: path.to_string(), line, what });
             }
         }
@@ -183,22 +239,39 @@ fn dead_links(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Each document with its translation.
+const TRANSLATED: [(&str, &str); 4] = [
+    ("README.md", "README.ja.md"),
+    ("docs/start.md", "docs/ja/start.md"),
+    ("docs/reading.md", "docs/ja/reading.md"),
+    ("docs/faq.md", "docs/ja/faq.md"),
+];
+
 fn untranslated(tree: &Tree) -> Vec<Finding> {
     let outline = |path: &str| {
         let text = tree.text(path);
         let headings = text.lines().filter(|line| line.starts_with("## ")).count();
-        let targets: BTreeSet<&str> =
-            text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+        // Where the original is meant, the translation leads to the translation.
+        let original = |target: &str| resolve(path, target).replace("docs/ja/", "docs/");
+        let targets: BTreeSet<String> = text.lines().flat_map(links).map(original).collect();
         (headings, targets)
     };
-    let ((headings, english), (translated, japanese)) =
-        (outline("README.md"), outline("README.ja.md"));
-    let is_other = |target: &&&str| !["README.md", "README.ja.md"].contains(*target);
-    let links = english.symmetric_difference(&japanese).filter(is_other);
-    let links = links.map(|target| format!("{target} is linked in one of the two"));
-    let heads = (headings != translated).then(|| format!("{translated} headings, not {headings}"));
-    let found = links.chain(heads);
-    found.map(|what| Finding { path: "README.ja.md".into(), line: 0, what }).collect()
+    let mut findings = Vec::new();
+    for (english, translation) in TRANSLATED {
+        if !tree.texts.iter().any(|text| text.path == english) {
+            continue;
+        }
+        let ((headings, in_english), (translated, in_translation)) =
+            (outline(english), outline(translation));
+        let is_other = |target: &&String| ![english, translation].contains(&target.as_str());
+        let links = in_english.symmetric_difference(&in_translation).filter(is_other);
+        let links = links.map(|target| format!("{target} is linked in one of the two"));
+        let count = format!("{translated} headings, not {headings}");
+        let heads = (headings != translated).then_some(count);
+        let found = links.chain(heads);
+        findings.extend(found.map(|what| Finding { path: translation.into(), line: 0, what }));
+    }
+    findings
 }
 
 /// A link's target from the root.
@@ -314,11 +387,26 @@ fn a_step_that_only_the_ci_knows_is_found() {
 
 #[test]
 fn dead_links_are_found() {
-    let bad = "[a](docs/b.md)\n[c](../README.md#x) [d](e.md)\n";
-    let good = "[c](../README.md#x) [d](a.md) [e](https://example.org) [f](#here) [s](../src)\n";
-    let readme = ("README.md", "");
+    let bad = "[a](docs/b.md)\n[c](../README.md#x) [d](e.md)\n[g](#there) [h](../README.md#y)\n";
+    let good = "# Here, it's `a`\n[c](../README.md#x) [d](a.md) [e](https://example.org)\n\
+        [f](#here-its-a) [s](../src)\n";
+    let readme = ("README.md", "## X\n```\n# y\n```\n");
     let source = ("src/lib.rs", "");
-    try_out(&LINKS, &[readme, ("docs/a.md", bad)], &[1, 2], &[readme, source, ("docs/a.md", good)]);
+    let bad = [readme, ("docs/a.md", bad)];
+    try_out(&LINKS, &bad, &[1, 2, 3, 3], &[readme, source, ("docs/a.md", good)]);
+}
+
+#[test]
+fn all_of_docs_is_a_book() {
+    hold(&BOOK);
+}
+
+#[test]
+fn a_page_that_is_no_chapter_and_a_link_out_of_the_book_are_found() {
+    let summary = (SUMMARY, "# Summary\n\n- [A](a.md)\n");
+    let bad = [summary, ("docs/a.md", "[b](b.md)\n[c](../c.md)\n"), ("docs/b.md", "")];
+    let good = [summary, ("docs/a.md", "[a](#x) [b](x.svg) [c](https://example.org)\n")];
+    try_out(&BOOK, &bad, &[0, 2], &good);
 }
 
 #[test]
