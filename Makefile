@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -72,7 +72,7 @@ test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a 
 
 test-long: ## what make test leaves out: all published experiments, and a knob on a real app (10 minutes)
 	@scripts/bootstrap test
-	SWEETSPOT_LONG=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab:: knobs::
+	SWEETSPOT_LONG=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab:: knobs:: revisions::
 
 test-remote: ## a tune over a real ssh of a Puma in a network namespace, and after a kill (a minute, as root)
 	@scripts/bootstrap test-remote
@@ -150,6 +150,11 @@ bench-upgrade: ## what Puma's versions hold, and their latencies at equal rates:
 	@for release in trixie sid; do \
 	    RELEASE=$$release scripts/in-modern scripts/bench-upgrade $(binary) | tail -n +3 || :; \
 	done
+
+bench-revisions: ## two revisions of an app, equal and 5 % apart: how often is it told right? (7 hours; EQUAL, SLOWER)
+	@scripts/bootstrap demo
+	$(CARGO) build --release --locked
+	@scripts/bench-revisions $(binary)
 
 bench-sensitivity: ## what halving and doubling each of the search's figures does, CONSTANTS='NAME...' or all (10 hours)
 	@scripts/bootstrap build

@@ -1,5 +1,7 @@
 //! `sweetspot compare`: arguments.
 
+mod revisions;
+
 use std::path::PathBuf;
 
 use super::sessions::StoreArgument;
@@ -7,6 +9,7 @@ use super::{Exit, UsageError};
 use crate::report::{document, json, junit, outside, page, render};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
 use crate::session::report::{named_file, write_file};
+use crate::session::revisions::Range;
 use crate::terms::{CompareReport, Standing};
 
 const EXAMPLES: &str = "\
@@ -16,53 +19,81 @@ Examples:
   sweetspot compare before.json last      # a result that 'tune -o json=before.json' wrote
   sweetspot compare 3 4 -o junit=compare.xml -o html=compare.html
   sweetspot compare old/.sweetspot/sweetspot.db:7 last --machines
+  sweetspot compare --revisions main..HEAD          # two commits, measured here in turn
+  sweetspot compare --revisions main...HEAD --prepare 'bundle install' -o comment=comment.md
 
-Exit codes: 0 better or equivalent; 3 worse; 4 undecided, or not comparable.";
+Exit codes: 0 better or equivalent; 3 worse; 4 undecided, or not comparable; 1 not measured.";
 
-/// Judges one session or result against another: ratios with intervals, and a verdict for CI.
-#[derive(Debug, clap::Args)]
+/// Judges one session, result or revision against another: ratios with intervals, and a verdict
+/// for CI.
+#[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// What it is judged against: a session (3, last, FILE:3), a setting of one (3@2x5, 3@current,
     /// 3@chosen), or a file that 'tune' or 'load' wrote as JSON.
-    a: Source,
+    #[arg(required_unless_present = "revisions", conflicts_with = "revisions")]
+    a: Option<Source>,
     /// What is judged.
-    b: Source,
+    #[arg(required_unless_present = "revisions", conflicts_with = "revisions")]
+    b: Option<Source>,
+    /// Two git revisions of the app instead, such as main..HEAD: both are started side by side and
+    /// loaded in turn, for three to six minutes. main...HEAD: from where HEAD left main.
+    #[arg(long, value_name = "A..B", conflicts_with = "machines")]
+    revisions: Option<Range>,
     /// The machine is what is compared: its CPU and cores may differ. Takes at least three starts
     /// on each side.
     #[arg(long)]
     machines: bool,
     #[command(flatten)]
     store: StoreArgument,
-    /// Also write the comparison as JUnit XML, for CI (junit=FILE), or as a page (html=FILE).
-    /// Repeatable.
+    /// Also write the comparison as JUnit XML, for CI (junit=FILE), as Markdown (markdown=FILE), as
+    /// a page (html=FILE), or, only where something changed, as a comment for a pull request
+    /// (comment=FILE). Repeatable.
     #[arg(short, long = "output", value_name = "FORMAT=FILE", value_parser = output)]
     outputs: Vec<(FileFormat, PathBuf)>,
     /// Print JSON.
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
-    /// Print the verdict alone.
+    /// Print the verdict alone, and no progress.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    of_revisions: revisions::OfRevisions,
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let question = Question {
-        a: &arguments.a,
-        b: &arguments.b,
-        store: &arguments.store.path,
-        compares_machines: arguments.machines,
+    let report = match (&arguments.revisions, &arguments.a, &arguments.b) {
+        (Some(range), ..) => {
+            let shows_progress = !arguments.quiet;
+            revisions::compare(range, arguments.of_revisions, shows_progress)?
+        }
+        (None, Some(a), Some(b)) => {
+            let store = &arguments.store.path;
+            let question = Question { a, b, store, compares_machines: arguments.machines };
+            compare(&question).map_err(with_exit_code)?
+        }
+        _ => unreachable!("clap asks for both where there are no revisions"),
     };
-    let report = compare(&question).map_err(with_exit_code)?;
     match (arguments.json, arguments.quiet) {
         (true, _) => print!("{}", json::render(&report)),
         (_, true) => print!("{}", outside::paragraph(&document::compare::in_short(&report))),
         _ => print!("{}", render::plain(&document::compare::document(&report))),
     }
+    if !arguments.quiet {
+        document::compare::warnings(&report).iter().for_each(|it| eprintln!("warning: {it}"));
+    }
     for (format, file) in &arguments.outputs {
         let content = match format {
             FileFormat::Junit => junit::comparison(&report),
+            FileFormat::Markdown => render::markdown(&document::compare::document(&report)),
             FileFormat::Html => page::compare(&report, &page::assets()),
+            FileFormat::Comment => match document::compare::comment(&report) {
+                Some(comment) => render::markdown(&comment),
+                None => {
+                    eprintln!("nothing changed, so {} was not written", file.display());
+                    continue;
+                }
+            },
         };
         write_file(file, &content)?;
     }
@@ -73,14 +104,20 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 #[derive(Debug, Clone, Copy)]
 enum FileFormat {
     Junit,
+    Markdown,
     Html,
+    Comment,
 }
 
 fn output(text: &str) -> Result<(FileFormat, PathBuf), String> {
     match named_file(text) {
         Some(("junit", file)) => Ok((FileFormat::Junit, file)),
+        Some(("markdown", file)) => Ok((FileFormat::Markdown, file)),
         Some(("html", file)) => Ok((FileFormat::Html, file)),
-        _ => Err("write junit=FILE or html=FILE, such as html=compare.html".to_string()),
+        Some(("comment", file)) => Ok((FileFormat::Comment, file)),
+        _ => Err("write junit=FILE, markdown=FILE, html=FILE or comment=FILE, such as \
+                  html=compare.html"
+            .into()),
     }
 }
 

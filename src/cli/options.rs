@@ -1,5 +1,6 @@
 //! The options of a plan as arguments, made of the rows that `plan` has of them.
 
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
@@ -45,6 +46,45 @@ impl Args for Typed {
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
+    }
+}
+
+/// Some of a plan's options, for a verb with a help of its own for them.
+pub trait Selection {
+    /// In the order of the help.
+    const OPTIONS: &'static [(Key, &'static str)];
+    /// What the help has above them.
+    const HEADING: &'static str;
+    /// The verb's own flag without which they mean nothing; `None`: there is none.
+    const BELONGS_TO: Option<&'static str> = None;
+}
+
+/// What was typed of them.
+pub struct TypedOf<S>(pub Typed, PhantomData<S>);
+
+impl<S: Selection> Args for TypedOf<S> {
+    fn augment_args(command: Command) -> Command {
+        command.args(S::OPTIONS.iter().map(|(key, help)| {
+            let argument = argument(*key).help(*help).help_heading(S::HEADING);
+            match S::BELONGS_TO {
+                Some(flag) => argument.requires(flag),
+                None => argument,
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<S: Selection> FromArgMatches for TypedOf<S> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        Typed::from_arg_matches(matches).map(|typed| Self(typed, PhantomData))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
+use clap::ValueHint;
 
 use super::language::LanguageArgument;
-use super::options::argument;
+use super::options::{Selection, TypedOf};
 use super::resolved::{Reached, resolve};
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
@@ -49,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "PLAN", value_hint = ValueHint::AnyPath, help_heading = NOT_KEPT)]
     plan: Option<PathBuf>,
     #[command(flatten, next_help_heading = NOT_KEPT)]
-    again: Again,
+    again: TypedOf<Again>,
     #[command(flatten)]
     turn: TurnArgument,
     #[command(flatten)]
@@ -102,28 +102,12 @@ const AGAIN: [(Key, &str); 27] = [
     (Key::Yes, "Go on where the context's name looks like production"),
 ];
 
-/// What was typed of [`AGAIN`].
-struct Again(Typed);
+/// Those of [`AGAIN`].
+struct Again;
 
-impl Args for Again {
-    fn augment_args(command: Command) -> Command {
-        let argument = |(key, help)| argument(key).help(help).help_heading(NOT_KEPT);
-        command.args(AGAIN.map(argument))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for Again {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        Typed::from_arg_matches(matches).map(Self)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        self.0.update_from_arg_matches(matches)
-    }
+impl Selection for Again {
+    const OPTIONS: &'static [(Key, &'static str)] = &AGAIN;
+    const HEADING: &'static str = NOT_KEPT;
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {

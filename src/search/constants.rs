@@ -332,3 +332,29 @@ pub(super) const VERIFY_MISSES: u32 = 2;
 pub(super) const VERIFY_BLOCKS_PLANNED: f64 = 2.0;
 /// The most blocks of `verify`.
 pub(super) const VERIFY_BLOCKS_MAX: u32 = 40;
+
+// Two revisions beside each other.
+
+/// All comparisons of two revisions may be wrong with this probability together.
+pub(super) const REVISION_ERROR: f64 = 0.05;
+/// Ending before its time because one of them is sure may be wrong with this probability, each time
+/// it is asked (Haybittle 1971, Peto 1976): as for knobs.
+pub(super) const REVISION_ERROR_EARLY: f64 = 0.001;
+/// Two capacities this near to each other are not told apart in a few minutes. Judgement.
+pub(super) const REVISION_CAPACITY_BAND: f64 = 0.05;
+/// CPU of a request differs by about this much between starts. Measured: `make bench-aa`, 0.6 to
+/// 2.2 % for four apps.
+pub(super) const CPU_SD_LOG: f64 = 0.015;
+/// A p95 differs by about this much between starts. Measured: `make bench-aa`, 3.8 to 7.8 %.
+pub(super) const P95_SD_LOG: f64 = 0.06;
+/// Before each window at the rate that both are sent: they are warm, and far from their capacity.
+pub(super) const REVISION_SETTLE: Duration = Duration::from_secs(1);
+/// Requests that such a window should see. Judgement: their p95 is known to some percent.
+pub(super) const REVISION_REQUESTS: f64 = 400.0;
+/// A revision lets as much more arrive as it lets through at most, give or take this. Judgement:
+/// what moves one without the other moves p95 as well, which is looked at by itself.
+pub(super) const REVISION_PRIOR_SD_LOG: f64 = 0.04;
+/// From fewer blocks nothing is said.
+pub(super) const REVISION_BLOCKS_LEAST: usize = 2;
+/// So many times a server may die, and one more a trial may say nothing.
+pub(super) const REVISION_SETBACKS: u32 = 2;

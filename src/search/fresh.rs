@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ask::TrialRequest;
 use super::belief::{Most, after_burst, observe};
-use super::constants::{CHANGE_PRIOR_SD_LOG, LOOK_LEAST_S, SETTLE, USUAL_CV2, WINDOW_MOST_S};
+use super::constants::{LOOK_LEAST_S, SETTLE, USUAL_CV2, WINDOW_MOST_S};
 use super::ledger::Ledger;
 use super::loads;
 use crate::stats::{Powers, RatePosterior};
@@ -60,6 +60,9 @@ pub(super) struct FreshStart {
 pub(super) struct Known {
     pub capacity_rps: f64,
     pub burst_rps: f64,
+    /// How far off a capacity may be that is told from the burst alone: standard deviation of its
+    /// logarithm.
+    pub after_burst_sd_log: f64,
     pub powers: Option<Powers>,
 }
 
@@ -85,6 +88,11 @@ impl FreshStart {
         TrialRequest { purpose, variant: arm.variant, ..request }
     }
 
+    /// What it is taken to hold by now, requests/s; `None` before its burst.
+    pub fn expected_rps(&self) -> Option<f64> {
+        self.belief.as_ref().map(RatePosterior::median)
+    }
+
     /// Takes the next result; the capacity once all probes are done. `known`: the capacity and the
     /// burst of the same configuration of the app as it is; a change that lets twice as much
     /// through begins its search there.
@@ -93,7 +101,7 @@ impl FreshStart {
             let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
             let most = Most::of(summary, USUAL_CV2);
-            let belief = after_burst(prior.max(0.01), CHANGE_PRIOR_SD_LOG, most);
+            let belief = after_burst(prior.max(0.01), known.after_burst_sd_log, most);
             self.belief = Some(belief.knowing(known.powers));
             return None;
         };

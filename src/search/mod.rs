@@ -32,6 +32,7 @@ mod pursue;
 mod race;
 mod rate;
 mod recommend;
+mod revisions;
 mod screen;
 mod screened;
 mod slow_alone;
@@ -68,6 +69,10 @@ pub use constants::{
 pub use objective::{Cost, Weighed};
 pub use plan::{KnobChange, SearchPlan, goal_from_unloaded};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch};
+pub use revisions::{
+    RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan, of_failures,
+    standing,
+};
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 pub use starts::{
     Start, at_other_times, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance,

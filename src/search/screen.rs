@@ -7,8 +7,8 @@
 use super::ask::TrialRequest;
 use super::blocks::shuffled;
 use super::constants::{
-    KEPT_FOR_CHECKS, KNOBS_BLOCKS_AIMED, KNOBS_BLOCKS_LEAST, KNOBS_BLOCKS_MOST,
-    KNOBS_BLOCKS_MOST_NEIGHBOURS, KNOBS_BLOCKS_MOST_TOGETHER,
+    CHANGE_PRIOR_SD_LOG, KEPT_FOR_CHECKS, KNOBS_BLOCKS_AIMED, KNOBS_BLOCKS_LEAST,
+    KNOBS_BLOCKS_MOST, KNOBS_BLOCKS_MOST_NEIGHBOURS, KNOBS_BLOCKS_MOST_TOGETHER,
 };
 use super::fresh::{Arm, FreshStart, Known, Pace};
 use super::ledger::Ledger;
@@ -175,5 +175,6 @@ fn known(ledger: &Ledger, configuration: Configuration) -> Option<Known> {
     let cell = ledger.cells.get(&configuration)?;
     let burst_rps = cell.burst_rps.filter(|rps| *rps > 0.0)?;
     let capacity_rps = cell.capacity_rps().unwrap_or(0.9 * burst_rps);
-    Some(Known { capacity_rps, burst_rps, powers: ledger.powers })
+    let after_burst_sd_log = CHANGE_PRIOR_SD_LOG;
+    Some(Known { capacity_rps, burst_rps, after_burst_sd_log, powers: ledger.powers })
 }

@@ -15,8 +15,8 @@ use thiserror::Error;
 pub use source::{Setting, Source, SourceError, Subject};
 
 use crate::report::Story;
-use crate::search::start_variance;
-use crate::stats::{Beside, LogRatio};
+use crate::search::{standing, start_variance};
+use crate::stats::LogRatio;
 use crate::terms::{
     ChangeReason, CompareNote, CompareRefusal, CompareReport, ComparedFigure, ComparedSide,
     Configuration, Difference, FigureKind, GoalList, Side, Standing, Stated,
@@ -206,6 +206,7 @@ fn compared_side(source: &Source, story: &Story, at: Configuration) -> ComparedS
     let stored = story.stored.as_ref();
     ComparedSide {
         name: source.text.clone(),
+        commit: None,
         session: stored.map(|stored| stored.session),
         started_at: stored.map(|stored| stored.started_at.clone()),
         app: Some(story.app.clone()),
@@ -230,6 +231,7 @@ fn of_results(
     }
     let side = |source: &Source, slo| ComparedSide {
         name: source.text.clone(),
+        commit: None,
         session: None,
         started_at: None,
         app: None,
@@ -267,6 +269,7 @@ fn report(
         left_out: Vec::new(),
         differences: Vec::new(),
         notes: Vec::new(),
+        revisions: None,
     };
     if !report.refused.is_empty() {
         return report;
@@ -305,12 +308,7 @@ fn figure(pair: &Pair, of_errors: Option<Standing>) -> ComparedFigure {
 }
 
 fn change(kind: FigureKind, ratio: &LogRatio) -> Standing {
-    match (ratio.beside(BAND), kind.is_less_better()) {
-        (Beside::Within, _) => Standing::Equivalent,
-        (Beside::Undecided, _) => Standing::Undecided,
-        (Beside::Above, false) | (Beside::Below, true) => Standing::Better,
-        (Beside::Above, true) | (Beside::Below, false) => Standing::Worse,
-    }
+    standing(kind, ratio.beside(BAND))
 }
 
 fn verdict(
@@ -335,14 +333,14 @@ fn verdict(
             figure: kind,
             band_ratio: BAND,
             measured: ratio.count,
-            needed: more(ratio),
+            needed: more(ratio, BAND),
         },
     };
     (change, reason)
 }
 
 /// How many measurements of each would decide; `None`: too many.
-fn more(ratio: &LogRatio) -> Option<[u64; 2]> {
-    let times = ratio.more_to_decide(BAND)?;
+pub(super) fn more(ratio: &LogRatio, band: f64) -> Option<[u64; 2]> {
+    let times = ratio.more_to_decide(band)?;
     Some(ratio.count.map(|count| (count as f64 * times).ceil().max(count as f64 + 1.0) as u64))
 }

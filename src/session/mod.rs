@@ -19,6 +19,7 @@ pub(crate) mod push;
 pub mod remote;
 pub mod report;
 pub mod resume;
+pub mod revisions;
 pub mod sessions;
 pub mod tune;
 pub(crate) mod turn;

@@ -4,6 +4,8 @@
 //! Source: Clopper and Pearson (1934). `n` is the number of requests, `k` how many of them
 //! violated, `p` the probability of a violation.
 
+use std::cmp::Ordering;
+
 use statrs::function::beta::beta_reg;
 
 /// P(K <= k) for K ~ Binomial(n, p).
@@ -36,6 +38,17 @@ pub fn lower_bound(n: u64, k: u64, level: f64) -> f64 {
         return 0.0;
     }
     root(|p| 1.0 - cdf(n, k.min(n) - 1, p) < 1.0 - level)
+}
+
+/// Is a share of violations, `(n, k)`, beyond doubt above or below another: do the intervals of
+/// both, which leave out `1 - level` on each side, lie apart? `None` where they don't.
+pub fn apart(one: (u64, u64), other: (u64, u64), level: f64) -> Option<Ordering> {
+    let bounds = |(n, k)| (lower_bound(n, k, level), upper_bound(n, k, level));
+    match (bounds(one), bounds(other)) {
+        ((least, _), (_, most)) if least > most => Some(Ordering::Greater),
+        ((_, most), (least, _)) if most < least => Some(Ordering::Less),
+        _ => None,
+    }
 }
 
 /// Trials without any violation that show a probability below `allowed` at one-sided confidence

@@ -121,7 +121,13 @@ impl LogRatio {
 
     /// What it says beside a band such as 0.03.
     pub fn beside(&self, band: f64) -> Beside {
-        let sure = self.estimate(0.95);
+        self.beside_at(band, 0.95)
+    }
+
+    /// The same where it takes an interval of `level` to be beyond doubt, such as where several
+    /// ratios are looked at.
+    pub fn beside_at(&self, band: f64, level: f64) -> Beside {
+        let sure = self.estimate(level);
         if self.estimate(0.90).lies_within(1.0 - band, 1.0 + band) {
             Beside::Within
         } else if sure.low > 1.0 && sure.value > 1.0 + band {

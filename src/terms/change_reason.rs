@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::comparison_note::Side;
 use super::configuration::Configuration;
 use super::figure_kind::FigureKind;
 use super::obstacle::Obstacle;
+use super::reason::Reason;
+use super::stated::Stated;
 
 /// Why one of two compared results is better, or why that cannot be said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +18,21 @@ pub enum ChangeReason {
     NotComparable,
     /// Whatever the figures say.
     MoreRequestsFail,
+    FewerRequestsFail,
+    /// Of a revision: its server died under load, again and again.
+    ServerDies {
+        side: Side,
+    },
+    /// Of a revision: nothing came back from it when many asked.
+    AnswersNothing {
+        side: Side,
+    },
+    /// Too many trials said nothing of the server.
+    TrialsNotValid {
+        why: Stated<Reason>,
+    },
+    /// The user or the time ended it before there was anything to say.
+    TooFewBlocks,
     /// The figure has no interval on one side.
     FigureNotKnown {
         figure: FigureKind,
@@ -41,7 +59,13 @@ impl ChangeReason {
     /// The figure that the verdict went by.
     pub fn figure(&self) -> Option<FigureKind> {
         match self {
-            Self::NotComparable | Self::MoreRequestsFail => None,
+            Self::NotComparable
+            | Self::MoreRequestsFail
+            | Self::FewerRequestsFail
+            | Self::ServerDies { .. }
+            | Self::AnswersNothing { .. }
+            | Self::TrialsNotValid { .. }
+            | Self::TooFewBlocks => None,
             Self::FigureNotKnown { figure }
             | Self::FigureChanged { figure }
             | Self::FigureSame { figure, .. }

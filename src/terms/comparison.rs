@@ -14,6 +14,7 @@ use super::machine::Machine;
 use super::note::Note;
 use super::stated::Stated;
 use super::trial::Verdict;
+use super::warning::Warning;
 
 /// How B does beside A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +40,8 @@ pub struct ComparedFigure {
     pub b: f64,
     /// B divided by A; null where A is 0.
     pub ratio: Option<f64>,
-    /// Of 95 %; null where the spread is not known.
+    /// Of 95 %; null where the spread is not known. Of revisions: so wide that those of all figures
+    /// together are right in 95 % of comparisons.
     pub ratio_interval: Option<[f64; 2]>,
     /// Null without an interval.
     pub change: Option<Standing>,
@@ -54,6 +56,9 @@ pub struct ComparedFigure {
 pub struct ComparedSide {
     /// As it was typed.
     pub name: String,
+    /// The commit, of a revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Null for a file.
     pub session: Option<i64>,
     /// RFC 3339, UTC; null where it is not known.
@@ -70,6 +75,19 @@ pub struct ComparedSide {
     pub slo: Option<GoalList>,
     /// Null where it is not known.
     pub machine: Option<Machine>,
+}
+
+/// How two revisions were measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RevisionsMeasured {
+    /// In each a fresh start of both, loaded in turn.
+    pub blocks: u32,
+    /// Requests/s that both were sent for their p95; null where it did not come to that.
+    pub rate_rps: Option<f64>,
+    /// Seconds that the measuring took.
+    pub elapsed_s: f64,
+    /// What to bear in mind.
+    pub warnings: Vec<Warning>,
 }
 
 /// What `compare --json` prints.
@@ -92,6 +110,9 @@ pub struct CompareReport {
     pub differences: Vec<Stated<Difference>>,
     /// How far to trust it, and what would tell more.
     pub notes: Vec<Stated<CompareNote>>,
+    /// Of two revisions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<RevisionsMeasured>,
 }
 
 /// One setting that was measured again.

@@ -174,4 +174,10 @@ pub enum CompareNote {
     /// Neither result says on which machine it was measured; the ratio is what two starts of one
     /// server differ by.
     MachinesNotSaid { starts_differ_ratio: f64 },
+    /// Files of the working folder differ from its commit, and take no part.
+    ChangesNotMeasured { files: u64 },
+    /// The revision has other repositories in it, which are not checked out.
+    SubmodulesLeftOut { side: Side },
+    /// Not even one client alone was served within the goal.
+    GoalOutOfReach,
 }

@@ -60,7 +60,8 @@ pub use blind_spot::BlindSpot;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use change_reason::{ChangeReason, RecheckReason};
 pub use comparison::{
-    CompareReport, ComparedFigure, ComparedSide, Standing, Verification, VerifiedSetting,
+    CompareReport, ComparedFigure, ComparedSide, RevisionsMeasured, Standing, Verification,
+    VerifiedSetting,
 };
 pub use comparison_note::{
     CompareNote, CompareRefusal, Difference, FigureLeftOut, MachineDifference, NamedPart,

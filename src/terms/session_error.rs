@@ -92,6 +92,10 @@ pub enum Task {
     RunSetup {
         command: String,
     },
+    /// Into a folder of ours.
+    CheckOut {
+        commit: String,
+    },
 }
 
 /// A part that the load generator cannot be without.

@@ -58,7 +58,8 @@ const SWEETSPOT: &str = r#"#!/bin/sh
 printf '%s\n' "sweetspot $*" >>"$SITE/log"
 verdict=$(cat "$SITE/$1" 2>/dev/null || echo yes)
 for word; do case $word in markdown=*) echo "**$1: $verdict**" >"${word#markdown=}" ;; esac; done
-printf '{\n  "verdict": "%s",\n  "of": {\n    "verdict": "no"\n  }\n}\n' "$verdict"
+case $1 in compare) key=change ;; *) key=verdict ;; esac
+printf '{\n  "%s": "%s",\n  "of": {\n    "%s": "no"\n  }\n}\n' $key "$verdict" $key
 case $verdict in no | worse) exit 3 ;; undecided) exit 4 ;; esac
 "#;
 
@@ -179,7 +180,7 @@ fn the_action_measures_and_writes_one_comment_where_something_changed() {
     comment.assert_says(&["nothing has surely changed", "none is made"]);
     let asked = job.asked();
     assert!(asked.contains("sweetspot verify last --json -o markdown="), "{asked}");
-    assert!(asked.contains("sweetspot compare --revisions abc..def --json"), "{asked}");
+    assert!(asked.contains("sweetspot compare --revisions abc..def -o comment="), "{asked}");
     assert!(!asked.contains("--method"), "{asked}");
     assert_eq!(job.text("summary"), "**verify: yes**\n**compare: equivalent**\n");
 

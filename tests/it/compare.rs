@@ -7,8 +7,10 @@ use serde_json::Value;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
 use sweetspot::report::Language;
+use sweetspot::report::document::compare::comment;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::report::page::{ComparePage, Content, Page};
+use sweetspot::report::render::markdown;
 use sweetspot::session::compare::{CompareError, Question, Source, compare};
 use sweetspot::terms::{CompareReport, Configuration, FigureKind, PlannedGoal, Standing};
 use tempfile::TempDir;
@@ -59,9 +61,12 @@ fn the_same_app_twice_is_not_declared_different_and_a_slower_one_is() {
     let [low, high] = capacity(&same).ratio_interval.unwrap();
     assert!(low <= 1.0 && 1.0 <= high, "{same:?}");
     assert!(Language::DATA.say(&same.notes[0]).contains("not measured in turn"), "{same:?}");
+    assert_eq!(comment(&same), None, "only what changed is worth a comment");
 
     let worse = asked(&store, "1", "3", false).unwrap();
     assert_eq!(worse.change, Some(Standing::Worse), "{worse:?}");
+    let text = markdown(&comment(&worse).unwrap());
+    assert!(text.starts_with("**Worse: 3 than 1") && text.contains("<details>"), "{text}");
     let ratio = capacity(&worse).ratio.unwrap();
     assert!((0.5..0.9).contains(&ratio), "{worse:?}");
     let better = asked(&store, "3", "1", false).unwrap();

@@ -30,6 +30,7 @@ mod process;
 mod published;
 mod rails;
 mod remote;
+mod revisions;
 mod schema;
 mod serve;
 mod sessions;

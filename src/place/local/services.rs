@@ -182,9 +182,22 @@ impl Services {
         arguments: Vec<String>,
         folder: PathBuf,
     ) -> Result<(), PlaceError> {
-        let program = arguments.first().cloned().unwrap_or_default();
-        let (pid, log) = self.launch(&program, arguments, folder)?;
-        let deadline = Instant::now() + PATIENCE;
+        self.run_within(what, self.command(arguments, folder), PATIENCE)
+    }
+
+    /// Runs a command to its end, which has to come within `patience`.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_within(
+        &mut self,
+        what: Task,
+        command: CommandLine,
+        patience: Duration,
+    ) -> Result<(), PlaceError> {
+        let program = command.arguments.first().cloned().unwrap_or_default();
+        let (pid, log) = self.launch(&program, command)?;
+        let deadline = Instant::now() + patience;
         loop {
             match self.next_end(LOOK)? {
                 Some((ended, status)) if ended == pid => {
@@ -199,7 +212,7 @@ impl Services {
                 None => {}
             }
             if Instant::now() >= deadline {
-                let patience_s = PATIENCE.as_secs_f64();
+                let patience_s = patience.as_secs_f64();
                 return Err(failed(SessionError::CommandLate { what, patience_s }, &log));
             }
         }
@@ -236,22 +249,20 @@ impl Services {
         arguments: Vec<String>,
         folder: PathBuf,
     ) -> Result<(), PlaceError> {
-        let (pid, log) = self.launch(name, arguments, folder)?;
+        let (pid, log) = self.launch(name, self.command(arguments, folder))?;
         self.running.push(Running { name: name.to_string(), pid, log });
         Ok(())
     }
 
-    fn launch(
-        &mut self,
-        name: &str,
-        arguments: Vec<String>,
-        folder: PathBuf,
-    ) -> Result<(u32, PathBuf), PlaceError> {
+    /// With the services' variables.
+    fn command(&self, arguments: Vec<String>, folder: PathBuf) -> CommandLine {
+        CommandLine { arguments, env: self.env.clone(), env_removed: Vec::new(), folder }
+    }
+
+    fn launch(&mut self, name: &str, command: CommandLine) -> Result<(u32, PathBuf), PlaceError> {
         self.starts += 1;
         let log = self.folder().join(format!("service-{}.log", self.starts));
-        let program = arguments.first().cloned().unwrap_or_default();
-        let command =
-            CommandLine { arguments, env: self.env.clone(), env_removed: Vec::new(), folder };
+        let program = command.arguments.first().cloned().unwrap_or_default();
         let order = Order::Start { command, log: log.clone(), cpus: Vec::new(), nice: 0 };
         let running = &self.running;
         let reply = self.link.ask(&order, &mut |pid, status| refuse_end(running, pid, status))?;

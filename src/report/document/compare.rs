@@ -2,11 +2,14 @@
 //!
 //! In: a [`CompareReport`]. Out: a [`Document`]. Computes only.
 
+use std::time::Duration;
+
 use super::{Block, Column, Document, Kind, Section, Table, Tone};
 use crate::report::figures;
 use crate::report::wording::Language;
 use crate::terms::{
-    ChangeReason, CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing,
+    ChangeReason, CompareReport, ComparedFigure, ComparedSide, FigureKind, RevisionsMeasured,
+    Standing,
 };
 
 /// The whole comparison.
@@ -17,7 +20,10 @@ pub fn document(report: &CompareReport) -> Document {
         Some(Standing::Worse) => Tone::Bad,
         Some(Standing::Undecided) | None => Tone::Doubtful,
     };
-    let sides = vec![("A", side(&report.a)), ("B", side(&report.b))];
+    let mut sides = vec![("A", side(&report.a)), ("B", side(&report.b))];
+    if let Some(measured) = &report.revisions {
+        sides.push(("at", at(report, measured)));
+    }
     let figures = Block::Table(table(&report.figures));
     let sections = vec![
         Section::new("", vec![Block::Headline(tone, in_short(report))]),
@@ -29,6 +35,53 @@ pub fn document(report: &CompareReport) -> Document {
         Section::bullets("Notes", language.say_each(&report.notes)),
     ];
     Document { language, sections }
+}
+
+/// What is worth a comment on a pull request: the verdict, and all else folded below it; `None`
+/// where nothing changed.
+pub fn comment(report: &CompareReport) -> Option<Document> {
+    let is_changed = matches!(report.change, Some(Standing::Better | Standing::Worse));
+    let mut document = document(report);
+    let warnings = Section::bullets(document.language.labels().warnings, warnings(report));
+    let details = document.sections.split_off(1).into_iter().chain([warnings]);
+    // One fold for all of them: blocks alone, under the name of the list that they were.
+    let blocks = details.flat_map(|section| {
+        let title = (!section.title.is_empty()).then_some(Block::Small(section.title));
+        let is_empty = section.blocks.iter().all(Block::is_empty);
+        title.into_iter().chain(section.blocks).filter(move |_| !is_empty).collect::<Vec<_>>()
+    });
+    let folded = Some("Figures, and how they were measured".to_string());
+    let details = Section { folded, ..Section::new("", blocks.collect()) };
+    document.sections.push(details);
+    is_changed.then_some(document)
+}
+
+/// How far a comparison is, in a line; `now`: whose turn it is.
+pub fn so_far(now: &str, left: Duration, blocks: u32, figure: Option<&ComparedFigure>) -> String {
+    let blocks = figures::count(u64::from(blocks), "block", "blocks");
+    let known = figure.and_then(|it| Some(format!(": {} {}", it.figure, short_ratio(it)?)));
+    let (known, left) = (known.unwrap_or_default(), figures::clock(left));
+    format!("{blocks}{known}; now {now}, {left} left at most")
+}
+
+fn short_ratio(one: &ComparedFigure) -> Option<String> {
+    let interval = figures::ratio_interval(one.ratio_interval?);
+    Some(format!("{} ({interval})", figures::ratio(one.ratio?)))
+}
+
+/// What was doubted while it was measured.
+pub fn warnings(report: &CompareReport) -> Vec<String> {
+    let measured = report.revisions.as_ref();
+    measured.map_or_else(Vec::new, |it| Language::English.say_each(&it.warnings))
+}
+
+/// What both revisions ran with, and what they were sent.
+fn at(report: &CompareReport, measured: &RevisionsMeasured) -> String {
+    let mut parts = setup(&report.a);
+    parts.extend(measured.rate_rps.map(|rate| format!("p95 at {}", figures::rate(rate))));
+    let blocks = figures::count(u64::from(measured.blocks), "block", "blocks");
+    parts.push(format!("{blocks} in {}", figures::span(measured.elapsed_s)));
+    parts.join("; ")
 }
 
 /// The verdict in a sentence.
@@ -51,7 +104,17 @@ pub fn in_short(report: &CompareReport) -> String {
 }
 
 fn side(side: &ComparedSide) -> String {
-    let mut parts = vec![side.name.clone()];
+    match &side.commit {
+        // What both have in common stands below them.
+        Some(commit) => format!("{} ({})", side.name, commit.get(..10).unwrap_or(commit)),
+        None => {
+            std::iter::once(side.name.clone()).chain(setup(side)).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn setup(side: &ComparedSide) -> Vec<String> {
+    let mut parts = Vec::new();
     if let (Some(workers), Some(threads)) = (side.workers, side.threads) {
         parts.push(format!("{workers} x {threads}"));
     }
@@ -61,7 +124,7 @@ fn side(side: &ComparedSide) -> String {
     let machine = side.machine.as_ref();
     parts.extend(machine.map(|it| format!("{}, {} cores", it.cpu_model, it.cores)));
     parts.extend(side.started_at.clone());
-    parts.join("; ")
+    parts
 }
 
 fn table(figures: &[ComparedFigure]) -> Table {

@@ -4,8 +4,8 @@
 //! compared. Must not measure.
 
 use super::sessions::{Found, Pair};
-use crate::search::{at_other_times, start_variance};
-use crate::stats::{Estimate, LogRatio, binomial};
+use crate::search::{at_other_times, of_failures, start_variance};
+use crate::stats::{Estimate, LogRatio};
 use crate::terms::{
     CapacityConclusion, CapacitySummary, CompareRefusal, FigureKind, FigureLeftOut, LoadOffered,
     LoadSummary, Side, Standing, Window,
@@ -108,22 +108,12 @@ fn spread(logs: &[f64]) -> Option<(f64, f64)> {
     Some((squares / (n - 1.0) / n, n - 1.0))
 }
 
-/// Share of the requests that failed, with whether that changed beyond doubt: the exact intervals
-/// of both (97.5 % each side) lie apart.
+/// Share of the requests that failed, with whether that changed beyond doubt.
 pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
     let failed = |load: &LoadSummary| (load.due, load.due.saturating_sub(load.good()));
     let share = |(due, bad): (u64, u64)| bad as f64 / due.max(1) as f64;
-    let bounds = |(due, bad): (u64, u64)| {
-        (binomial::lower_bound(due, bad, 0.975), binomial::upper_bound(due, bad, 0.975))
-    };
     let (of_a, of_b) = (failed(a), failed(b));
-    let change = match (bounds(of_a), bounds(of_b)) {
-        _ if of_a.0 == 0 || of_b.0 == 0 => Standing::Undecided,
-        ((_, most), (least, _)) if least > most => Standing::Worse,
-        ((least, _), (_, most)) if most < least => Standing::Better,
-        _ if of_a.1 == 0 && of_b.1 == 0 => Standing::Equivalent,
-        _ => Standing::Undecided,
-    };
+    let change = of_failures(of_a, of_b);
     let pair = Pair {
         kind: FigureKind::Errors,
         a: share(of_a),

@@ -20,6 +20,7 @@ pub use self::error::LabError;
 pub use self::find::{FindError, find, write};
 pub use self::options::RunOptions;
 use self::progress::Progress;
+pub(in crate::session) use self::site::PRODUCTION;
 use self::site::Site;
 pub use crate::lab::Lab;
 use crate::lab::{self, CoresOf, Course, Planned};

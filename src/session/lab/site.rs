@@ -25,7 +25,8 @@ use crate::terms::{
 use crate::trial::{Left, Order, Outcome, Runner};
 
 /// Commands that make the folder ready run as the app will.
-const PRODUCTION: [&str; 3] = ["RACK_ENV=production", "RAILS_ENV=production", "APP_ENV=production"];
+pub(in crate::session) const PRODUCTION: [&str; 3] =
+    ["RACK_ENV=production", "RAILS_ENV=production", "APP_ENV=production"];
 
 /// The services and the app.
 pub struct Site {

@@ -149,6 +149,21 @@ pub fn note(note: &CompareNote) -> String {
              intervals",
             starts_differ_ratio * 100.0
         ),
+        CompareNote::ChangesNotMeasured { files: 1 } => {
+            "1 file has changes that are not committed; commits are what was measured".into()
+        }
+        CompareNote::ChangesNotMeasured { files } => format!(
+            "{files} files have changes that are not committed; commits are what was measured"
+        ),
+        CompareNote::SubmodulesLeftOut { side } => format!(
+            "{side} has submodules, which are not checked out; --prepare 'git submodule update \
+             --init' brings them"
+        ),
+        CompareNote::GoalOutOfReach => {
+            "not even one client alone is served within the goal, so there is no capacity to \
+             compare; give a --slo that can be met"
+                .into()
+        }
     }
 }
 

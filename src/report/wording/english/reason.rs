@@ -93,6 +93,17 @@ pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
         ChangeReason::NotComparable => "these two must not be compared".into(),
         ChangeReason::MoreRequestsFail => "more requests fail".into(),
+        ChangeReason::FewerRequestsFail => "fewer requests fail".into(),
+        ChangeReason::ServerDies { side } => {
+            format!("the server of {side} died under load, twice")
+        }
+        ChangeReason::AnswersNothing { side } => {
+            format!("{side} answers nothing when many clients ask")
+        }
+        ChangeReason::TrialsNotValid { why } => {
+            format!("trials said nothing of the server: {}", Language::English.say(why))
+        }
+        ChangeReason::TooFewBlocks => "it ended before there were two blocks".into(),
         ChangeReason::FigureNotKnown { figure } => {
             format!("too little is known of {figure} to say anything")
         }

@@ -55,6 +55,7 @@ pub fn task(task: &Task) -> String {
         Task::StartService { name } => format!("start {name}"),
         Task::MakeDatabaseTables => "make MariaDB's tables".into(),
         Task::RunSetup { command } => format!("run `{command}`"),
+        Task::CheckOut { commit } => format!("check out {commit} into a folder of its own"),
     }
 }
 

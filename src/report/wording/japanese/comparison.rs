@@ -141,5 +141,16 @@ pub fn note(note: &CompareNote) -> String {
              ご自身で確かめてください。起動ごとの差（約 {:.0} %）は区間に入っています",
             starts_differ_ratio * 100.0
         ),
+        CompareNote::ChangesNotMeasured { files } => format!(
+            "コミットしていない変更のあるファイルが {files} 個あります。計測したのはコミットです"
+        ),
+        CompareNote::SubmodulesLeftOut { side } => format!(
+            "{side} にはサブモジュールがあり、チェックアウトしていません。--prepare 'git submodule \
+             update --init' で取得できます"
+        ),
+        CompareNote::GoalOutOfReach => {
+            "クライアントが 1 つでも目標を満たさないため、さばける量は比べられません。満たせる --slo を指定してください"
+                .into()
+        }
     }
 }

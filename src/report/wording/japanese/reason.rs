@@ -99,6 +99,17 @@ pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
         ChangeReason::NotComparable => "この 2 つは比べられません".into(),
         ChangeReason::MoreRequestsFail => "失敗するリクエストが増えています".into(),
+        ChangeReason::FewerRequestsFail => "失敗するリクエストが減っています".into(),
+        ChangeReason::ServerDies { side } => {
+            format!("{side} のサーバーが、負荷をかけると 2 回終了しました")
+        }
+        ChangeReason::AnswersNothing { side } => {
+            format!("{side} は、多くのクライアントが同時に要求すると何も応答しません")
+        }
+        ChangeReason::TrialsNotValid { why } => {
+            format!("計測からサーバーのことがわかりません: {}", Language::Japanese.say(why))
+        }
+        ChangeReason::TooFewBlocks => "2 ブロックを計測する前に終わりました".into(),
         ChangeReason::FigureNotKnown { figure } => {
             format!("{}がよくわからず、何も言えません", name(*figure))
         }

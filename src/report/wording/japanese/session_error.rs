@@ -71,6 +71,7 @@ pub fn task(task: &Task) -> String {
         Task::StartService { name } => format!("{name} の起動"),
         Task::MakeDatabaseTables => "MariaDB のテーブルの作成".into(),
         Task::RunSetup { command } => format!("`{command}` の実行"),
+        Task::CheckOut { commit } => format!("{commit} の別フォルダーへのチェックアウト"),
     }
 }
 

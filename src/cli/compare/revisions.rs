@@ -1,0 +1,134 @@
+//! `sweetspot compare --revisions`: arguments, and a line that says how far it is.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::ValueHint;
+
+use crate::cli::options::{Selection, TypedOf};
+use crate::cli::turn::TurnArgument;
+use crate::cli::{UsageError, interrupt};
+use crate::plan::{Key, Typed};
+use crate::report::document;
+use crate::report::terminal::{Channel, ProgressLine, can_redraw};
+use crate::session::local;
+use crate::session::revisions::{Question, Range, RevisionsError, Step, compare as measure};
+use crate::terms::CompareReport;
+
+const HEADING: &str = "With --revisions";
+/// Unless another one is typed.
+const BUDGET: &str = "6m";
+
+#[derive(clap::Args)]
+pub struct OfRevisions {
+    /// A command that a shell runs in each revision's folder before it is started, such as 'bundle
+    /// install'; ignored folders are not taken over from the working folder then
+    #[arg(long, value_name = "COMMAND", requires = "revisions", help_heading = HEADING)]
+    prepare: Option<String>,
+    /// A plan file with what else is to be known [default: ./sweetspot.toml where it exists]
+    #[arg(long, value_name = "PLAN", value_hint = ValueHint::AnyPath, requires = "revisions",
+        help_heading = HEADING)]
+    plan: Option<PathBuf>,
+    #[command(flatten)]
+    asked: TypedOf<Asked>,
+    #[command(flatten, next_help_heading = HEADING)]
+    turn: TurnArgument,
+}
+
+/// What is asked of both revisions; all else stands in a plan file.
+struct Asked;
+
+impl Selection for Asked {
+    const OPTIONS: &'static [(Key, &'static str)] = &[
+        (Key::App, "The app's folder [default: the current one]"),
+        (Key::Workers, "Worker processes of both [default: as A runs today]"),
+        (Key::Threads, "Threads of each [default: as A runs today]"),
+        (Key::Target, "A request of the mix, as of tune; repeatable"),
+        (Key::Targets, "A file with more of them"),
+        (Key::Header, "A header for every request; repeatable"),
+        (Key::Env, "A variable for the app; repeatable"),
+        (Key::Slo, "The goal within which the capacity is looked for, as of tune"),
+        (Key::Budget, "The most time for measuring [default: 6m]"),
+        (Key::Seed, "Seed of everything random [default: 1]"),
+    ];
+    const HEADING: &'static str = HEADING;
+    const BELONGS_TO: Option<&'static str> = Some("revisions");
+}
+
+/// Measures both.
+///
+/// # Errors
+/// What keeps them from being measured, with its exit code.
+pub fn compare(
+    range: &Range,
+    arguments: OfRevisions,
+    shows_progress: bool,
+) -> anyhow::Result<CompareReport> {
+    let surroundings = local::surroundings().context("could not find the current folder")?;
+    let mut typed = Typed { plan: arguments.plan, ..arguments.asked.0 };
+    if !typed.has(Key::Budget) {
+        typed.set(Key::Budget, BUDGET);
+    }
+    let stop = interrupt::install_with_answer();
+    let _turn = arguments.turn.take_alone(&stop)?;
+    let question = Question {
+        range,
+        typed: &typed,
+        surroundings: &surroundings,
+        prepare: arguments.prepare.as_deref(),
+        stop,
+    };
+    let mut progress = Progress::new(shows_progress);
+    let report = measure(&question, &mut |step| progress.show(&step));
+    drop(progress);
+    report.map_err(with_exit_code)
+}
+
+fn with_exit_code(error: RevisionsError) -> anyhow::Error {
+    match error.is_usage() {
+        true => UsageError { message: error.to_string() }.into(),
+        false => error.into(),
+    }
+}
+
+/// How far it is, on standard error: a line that is drawn over itself, or, where there is no
+/// terminal, a line for each block.
+enum Progress {
+    Nowhere,
+    Line(ProgressLine),
+    Lines { blocks: Option<u32> },
+}
+
+impl Progress {
+    fn new(is_wanted: bool) -> Self {
+        match (is_wanted, can_redraw()) {
+            (false, _) => Self::Nowhere,
+            (true, true) => Self::Line(ProgressLine::on(Channel::standard_error())),
+            (true, false) => Self::Lines { blocks: None },
+        }
+    }
+
+    fn show(&mut self, step: &Step<'_>) {
+        match (self, step) {
+            (Self::Nowhere, _) => {}
+            // A terminal that is gone is no reason not to measure.
+            (Self::Line(line), step) => drop(line.show(&said(step))),
+            (Self::Lines { blocks }, Step::Measuring { blocks: now, .. }) => {
+                if blocks.replace(*now) != Some(*now) {
+                    eprintln!("{}", said(step));
+                }
+            }
+            (Self::Lines { .. }, step) => eprintln!("{}", said(step)),
+        }
+    }
+}
+
+fn said(step: &Step<'_>) -> String {
+    match step {
+        Step::CheckingOut { name } => format!("checking out {name}"),
+        Step::Preparing { name } => format!("preparing {name}"),
+        Step::Measuring { name, left, blocks, so_far } => {
+            document::compare::so_far(name, *left, *blocks, so_far.as_ref())
+        }
+    }
+}

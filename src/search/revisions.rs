@@ -1,0 +1,328 @@
+//! Two revisions of an app at one setting, both of them running: what does a request cost in each,
+//! how much does each hold, how fast is each at one rate, and how much memory does it take?
+//!
+//! In: a [`RevisionsPlan`], then the result of every trial it asked for. Out: the next one, and a
+//! [`RevisionsAnswer`] at any moment. A state machine as [`Search`](super::Search) is: no clock.
+//!
+//! A block starts both afresh and loads them in turn: what the machine does meanwhile falls out of
+//! their ratio, and what starts differ by is seen from block to block.
+
+mod answer;
+
+use std::time::Duration;
+
+use super::ask::TrialRequest;
+use super::at_any_rate::AtAnyRate;
+use super::blocks::arrivals_within;
+use super::constants::{
+    LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_PRIOR_SD_LOG, REVISION_REQUESTS,
+    REVISION_SETBACKS, REVISION_SETTLE, SETTLE, WARM_BURST, WINDOW_LEAST_S,
+};
+use super::fresh::{Capacity, FreshStart, Known, Pace};
+use super::loads::burst_clients;
+use super::plan::goal_from_unloaded;
+use crate::model;
+use crate::terms::{
+    Arrivals, Configuration, OPERATING_SHARE, Offered, Rate, Reason, Side, Slo, Stated,
+    TrialPurpose, TrialSummary, Verdict,
+};
+pub use answer::{RevisionFigure, RevisionsAnswer, of_failures, standing};
+
+/// What is compared, and within what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RevisionsPlan {
+    pub configuration: Configuration,
+    /// `None`: settled by the first trial of A.
+    pub slo: Option<Slo>,
+    pub arrivals: Arrivals,
+    pub budget: Duration,
+}
+
+/// One of the loads of a block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    /// One client: the floor of latency, and the goal.
+    Alone,
+    /// More than it can take, on a fresh start.
+    Burst,
+    /// One window where its capacity is taken to be.
+    Probe,
+    /// One of the windows at the rate that both are sent; 0 and up.
+    AtRate(u32),
+}
+
+/// What was seen of one revision in a block.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    start: FreshStart,
+    capacity: Option<Capacity>,
+    /// In all loads that both were given: CPU seconds of the server, and replies.
+    cpu_s: f64,
+    completed: u64,
+    p95_s: Vec<f64>,
+    memory_bytes: Option<u64>,
+}
+
+/// Why it ended before it was sure, and before its time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RevisionsFault {
+    /// The server of this side died under load, again and again.
+    Dies { side: Side },
+    /// It answers nothing to many clients.
+    AnswersNothing { side: Side },
+    /// Trials said nothing of the server.
+    NotValid { why: Stated<Reason> },
+}
+
+/// A comparison as far as it is.
+#[derive(Debug, Clone)]
+pub struct Revisions {
+    plan: RevisionsPlan,
+    slo: Option<Slo>,
+    /// Mean latency of one client alone, seconds.
+    unloaded_s: Option<f64>,
+    /// Not even one client alone is served within the goal: there is no capacity to compare.
+    is_out_of_reach: bool,
+    /// Of A's first start: where each start's search for its capacity begins.
+    known: Option<Known>,
+    /// What both are sent in each block, requests/s.
+    rate_rps: Option<f64>,
+    /// From 1.
+    block: u32,
+    /// What is left of this block, last one next.
+    queue: Vec<(Side, Step)>,
+    seen: [Seen; 2],
+    /// Of each whole block, A and B.
+    blocks: Vec<[Seen; 2]>,
+    /// Requests that were due at the rate, and those of them that failed.
+    failed: [(u64, u64); 2],
+    at_any_rate: [AtAnyRate; 2],
+    died: [u32; 2],
+    setbacks: u32,
+    fault: Option<RevisionsFault>,
+    now_s: f64,
+    block_began_s: f64,
+}
+
+impl Revisions {
+    /// One that has been told nothing yet.
+    pub fn new(plan: RevisionsPlan) -> Self {
+        Self {
+            slo: plan.slo.clone(),
+            plan,
+            unloaded_s: None,
+            is_out_of_reach: false,
+            known: None,
+            rate_rps: None,
+            block: 0,
+            queue: Vec::new(),
+            seen: Default::default(),
+            blocks: Vec::new(),
+            failed: [(0, 0); 2],
+            at_any_rate: Default::default(),
+            died: [0; 2],
+            setbacks: 0,
+            fault: None,
+            now_s: 0.0,
+            block_began_s: 0.0,
+        }
+    }
+
+    /// What it wants next, and of which revision; `None`: it is over. Asking twice without telling
+    /// gives the same answer.
+    pub fn ask(&mut self) -> Option<(Side, TrialRequest)> {
+        if self.queue.is_empty() && !self.begin_block() {
+            return None;
+        }
+        let &(side, step) = self.queue.last()?;
+        Some((side, self.request(side, step)))
+    }
+
+    /// The goal, once there is one.
+    pub fn slo(&self) -> Option<&Slo> {
+        self.slo.as_ref()
+    }
+
+    /// Not even one client alone is served within it.
+    pub fn is_goal_out_of_reach(&self) -> bool {
+        self.is_out_of_reach
+    }
+
+    /// Mean latency of one client alone, seconds.
+    pub fn unloaded_s(&self) -> Option<f64> {
+        self.unloaded_s
+    }
+
+    /// Time that may still be used.
+    pub fn time_left(&self) -> Duration {
+        Duration::from_secs_f64((self.plan.budget.as_secs_f64() - self.now_s).max(0.0))
+    }
+
+    /// Takes the result of the trial that [`ask`](Self::ask) asked for. `now_s`: seconds that all
+    /// of it has taken.
+    pub fn tell(&mut self, summary: &TrialSummary, now_s: f64) {
+        self.now_s = now_s;
+        let Some(&(side, step)) = self.queue.last() else { return };
+        if !summary.valid || summary.failure.is_some() {
+            self.take_setback(side, summary);
+            return;
+        }
+        self.queue.pop();
+        let apart = self.at_any_rate[side as usize].apart(summary);
+        let seen = &mut self.seen[side as usize];
+        seen.memory_bytes = seen.memory_bytes.max(summary.memory_bytes);
+        if step != Step::Alone {
+            seen.cpu_s += model::server_cpu_s(summary);
+            seen.completed += summary.summary.completed;
+        }
+        match step {
+            Step::Alone => self.take_alone(summary),
+            Step::Burst => self.take_burst(side, &apart),
+            Step::Probe => self.take_probe(side, &apart),
+            Step::AtRate(_) => self.take_at_rate(side, summary),
+        }
+        if self.queue.is_empty() && self.fault.is_none() {
+            self.blocks.push(std::mem::take(&mut self.seen));
+        }
+    }
+
+    /// False when it is over.
+    fn begin_block(&mut self) -> bool {
+        let took_s = self.now_s - self.block_began_s;
+        let has_time = self.block == 0 || took_s <= self.time_left().as_secs_f64();
+        if self.fault.is_some() || !has_time || self.is_sure() {
+            return false;
+        }
+        self.block += 1;
+        self.block_began_s = self.now_s;
+        self.seen = Default::default();
+        // Whoever is loaded first in one block is second in the next.
+        let (first, second) = match self.block % 2 {
+            1 => (Side::A, Side::B),
+            _ => (Side::B, Side::A),
+        };
+        let both = |step| [(first, step), (second, step)];
+        let mut steps = Vec::new();
+        if self.unloaded_s.is_none() {
+            steps.push((Side::A, Step::Alone));
+        }
+        steps.extend(both(Step::Burst));
+        if !self.is_out_of_reach {
+            steps.extend(both(Step::Probe));
+        }
+        // What gets slower or faster meanwhile meets both alike.
+        steps.extend(both(Step::AtRate(0)));
+        steps.extend(both(Step::AtRate(1)).into_iter().rev());
+        steps.reverse();
+        self.queue = steps;
+        true
+    }
+
+    /// More blocks would not change what is said.
+    fn is_sure(&self) -> bool {
+        self.blocks.len() >= REVISION_BLOCKS_LEAST && self.answer().is_sure
+    }
+
+    fn request(&self, side: Side, step: Step) -> TrialRequest {
+        let at = self.plan.configuration;
+        let common = |number| Some(arrivals_within(self.block, number));
+        let request = |purpose, offered, warm_up, duration| {
+            TrialRequest::new(at, purpose, offered, warm_up, duration)
+        };
+        match step {
+            Step::Alone => {
+                let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
+                let alone = request(TrialPurpose::Unloaded, offered, SETTLE, WARM_BURST);
+                TrialRequest { fresh_start: true, ..alone }
+            }
+            Step::Burst => TrialRequest {
+                fresh_start: true,
+                ..TrialRequest::burst(at, burst_clients(at), SETTLE, WARM_BURST)
+            },
+            Step::Probe => {
+                let rate = self.seen[side as usize].start.expected_rps().unwrap_or(1.0);
+                let duration = Duration::from_secs_f64(LOOK_LEAST_S);
+                let probe = request(TrialPurpose::Screen, self.open(rate), SETTLE, duration);
+                TrialRequest { common_arrivals: common(0), ..probe }
+            }
+            Step::AtRate(number) => {
+                let rate = self.rate_rps.unwrap_or(1.0);
+                let seconds = (REVISION_REQUESTS / rate).clamp(LOOK_LEAST_S, WINDOW_LEAST_S);
+                let duration = Duration::from_secs_f64(seconds.round());
+                let window =
+                    request(TrialPurpose::Confirm, self.open(rate), REVISION_SETTLE, duration);
+                TrialRequest { common_arrivals: common(1 + number), ..window }
+            }
+        }
+    }
+
+    fn open(&self, rate_rps: f64) -> Offered {
+        let rate = Rate::per_second(rate_rps.max(0.1)).expect("it is finite and above zero");
+        Offered::Open { rate, arrivals: self.plan.arrivals }
+    }
+
+    fn take_alone(&mut self, summary: &TrialSummary) {
+        let load = &summary.summary;
+        let p95 = Duration::from_secs_f64(model::common_p95_s(load));
+        self.slo.get_or_insert_with(|| goal_from_unloaded(p95));
+        self.unloaded_s = Some(load.latency_s.mean);
+        if summary.verdict == Verdict::No {
+            self.is_out_of_reach = true;
+            self.queue.retain(|(_, step)| *step != Step::Probe);
+        }
+    }
+
+    fn take_burst(&mut self, side: Side, summary: &TrialSummary) {
+        let burst_rps = summary.summary.got_through_rps();
+        if burst_rps <= 0.0 {
+            self.end(RevisionsFault::AnswersNothing { side });
+            return;
+        }
+        let known = *self.known.get_or_insert(Known {
+            capacity_rps: 0.9 * burst_rps,
+            burst_rps,
+            after_burst_sd_log: REVISION_PRIOR_SD_LOG,
+            powers: None,
+        });
+        if self.is_out_of_reach && self.rate_rps.is_none() {
+            self.rate_rps = Some(OPERATING_SHARE * burst_rps);
+        }
+        self.seen[side as usize].start.take(summary, known, Pace::default());
+    }
+
+    fn take_probe(&mut self, side: Side, summary: &TrialSummary) {
+        let Some(known) = self.known else { return };
+        let seen = &mut self.seen[side as usize];
+        seen.capacity = seen.start.take(summary, known, Pace::default());
+        if let (Side::A, None, Some(capacity)) = (side, self.rate_rps, seen.capacity) {
+            self.rate_rps = Some(OPERATING_SHARE * capacity.rps);
+        }
+    }
+
+    fn take_at_rate(&mut self, side: Side, summary: &TrialSummary) {
+        let (load, seen) = (&summary.summary, &mut self.seen[side as usize]);
+        seen.p95_s.push(load.latency_s.p95);
+        let (due, bad) = &mut self.failed[side as usize];
+        *due += load.due;
+        *bad += load.due.saturating_sub(load.good());
+    }
+
+    /// The block is begun anew: one side of it alone tells nothing.
+    fn take_setback(&mut self, side: Side, summary: &TrialSummary) {
+        self.queue.clear();
+        self.setbacks += 1;
+        if summary.failure.is_some() {
+            self.died[side as usize] += 1;
+        }
+        if self.died[side as usize] >= REVISION_SETBACKS {
+            self.end(RevisionsFault::Dies { side });
+        } else if self.setbacks > REVISION_SETBACKS {
+            self.end(RevisionsFault::NotValid { why: summary.reason.clone() });
+        }
+    }
+
+    fn end(&mut self, fault: RevisionsFault) {
+        self.queue.clear();
+        self.fault = Some(fault);
+    }
+}

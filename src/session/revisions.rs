@@ -1,0 +1,129 @@
+//! What `sweetspot compare --revisions` does: two commits of the app, each in a worktree of its
+//! own, started side by side at one setting and loaded in turn.
+//!
+//! In: a range of git's, and what was typed. Out: a [`CompareReport`]. Nothing is stored, and
+//! nothing is left of the worktrees, however it ends.
+
+mod error;
+mod git;
+pub mod measure;
+mod question;
+mod ready;
+mod result;
+mod worktrees;
+
+pub use self::error::RevisionsError;
+use self::error::{Named, of_measuring};
+use self::git::Repository;
+pub use self::git::{Range, RangeError};
+pub use self::question::{Question, Step};
+use self::ready::Ready;
+use self::result::{Compared, figure};
+use self::worktrees::Worktrees;
+use super::doctor::{self, DoctorSettings};
+use crate::place::Place;
+use crate::plan::{Key, Typed, resolve};
+use crate::search::{Revisions, RevisionsPlan};
+use crate::terms::{
+    CompareNote, CompareReport, Configuration, PlannedGoal, Side, Threads, Workers,
+};
+
+/// Compares two revisions, within six minutes unless another budget was typed.
+///
+/// # Errors
+/// One of them is not there, cannot be made ready or does not start; or our own environment fails
+/// us.
+pub fn compare(
+    question: &Question<'_>,
+    tell: &mut dyn FnMut(Step<'_>),
+) -> Result<CompareReport, RevisionsError> {
+    let range = question.range;
+    // Looked at as a tune would, before anything is checked out.
+    let plan = resolve(question.typed, question.surroundings)?;
+    if plan.cluster.is_some() || plan.remote.is_some() {
+        return Err(RevisionsError::RunsElsewhere);
+    }
+    let run_as = plan.app.run_as.clone();
+    let repository = Repository::find(&plan.app.folder, run_as.clone())?;
+    let [a, b] = repository.commits(range)?;
+    if a == b && range.a != range.b {
+        let (a, b) = (range.a.clone(), range.b.clone());
+        let commit = repository.commit(&b)?;
+        return Err(RevisionsError::Same { a, b, commit });
+    }
+    let sides =
+        [(&range.a, a), (&range.b, b)].map(|(name, commit)| Named { name: name.clone(), commit });
+    let notes = notes(&repository, &sides, question.prepare)?;
+    let folder = plan.app.folder.clone();
+    let mut worktrees = Worktrees::begin(repository, run_as, question.stop.clone())
+        .map_err(RevisionsError::Environment)?;
+    let env = &plan.app.env;
+    let mut ready =
+        |at: &str, side: &Named| Ready::begin(question, &mut worktrees, (at, side), env, tell);
+    let mut both = [ready("a", &sides[0])?, ready("b", &sides[1])?];
+    let at = setting(question.typed, &both[0])?;
+    let goal = match &both[0].plan.goal {
+        PlannedGoal::Given(slo) => Some(slo.clone()),
+        PlannedGoal::FromUnloaded => None,
+    };
+    let mut search = Revisions::new(RevisionsPlan {
+        configuration: at,
+        slo: goal,
+        arrivals: plan.arrivals,
+        budget: plan.budget,
+    });
+    let findings =
+        doctor::check(&DoctorSettings { quick: true, app: folder, store: plan.store.clone() });
+    let [ready_a, ready_b] = &mut both;
+    let places: [&mut dyn Place; 2] = [&mut ready_a.place, &mut ready_b.place];
+    let mut tell = |search: &Revisions, side: Side| {
+        let (name, left) = (&sides[side as usize].name, search.time_left());
+        let answer = search.answer();
+        let so_far = answer.figures.first().map(figure);
+        tell(Step::Measuring { name, left, blocks: answer.blocks, so_far });
+    };
+    let measured = measure::run(&mut search, &ready_a.plan, places, &question.stop, &mut tell);
+    let (elapsed_s, doubts) =
+        measured.map_err(|error| of_measuring(error, &sides, question.prepare.is_some()))?;
+    let warnings = doctor::warnings(&findings).into_iter().chain(doubts).collect();
+    let compared =
+        Compared { sides: &sides, both: &both, at, search: &search, elapsed_s, warnings };
+    Ok(compared.report(notes))
+}
+
+/// What differs from the setting that A runs with today.
+fn setting(typed: &Typed, a: &Ready) -> Result<Configuration, RevisionsError> {
+    let Configuration { workers, threads } = a.inspection.current;
+    let one_workers = |all: &[Workers]| match all {
+        [one] => Ok(*one),
+        _ => Err(RevisionsError::SeveralSettings { flag: Key::Workers.name() }),
+    };
+    let one_threads = |all: &[Threads]| match all {
+        [one] => Ok(*one),
+        _ => Err(RevisionsError::SeveralSettings { flag: Key::Threads.name() }),
+    };
+    // Those of a plan file are for a tune.
+    Ok(Configuration {
+        workers: if typed.has(Key::Workers) { one_workers(&a.plan.workers)? } else { workers },
+        threads: if typed.has(Key::Threads) { one_threads(&a.plan.threads)? } else { threads },
+    })
+}
+
+fn notes(
+    repository: &Repository,
+    sides: &[Named; 2],
+    prepare: Option<&str>,
+) -> Result<Vec<CompareNote>, RevisionsError> {
+    let files = repository.changed_files()? as u64;
+    let mut notes = Vec::new();
+    if files > 0 {
+        notes.push(CompareNote::ChangesNotMeasured { files });
+    }
+    // A command may bring submodules.
+    for side in [Side::A, Side::B].into_iter().filter(|_| prepare.is_none()) {
+        if repository.has_submodules(&sides[side as usize].commit)? {
+            notes.push(CompareNote::SubmodulesLeftOut { side });
+        }
+    }
+    Ok(notes)
+}

@@ -1,0 +1,62 @@
+//! One revision, ready to be started: its worktree, its plan and its place.
+//!
+//! In: a commit. Out: a [`Ready`], or whose fault it is that there is none.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::error::{Named, RevisionsError};
+use super::question::{Question, Step};
+use super::worktrees::Worktrees;
+use crate::place::Place;
+use crate::place::local::Local;
+use crate::plan::{Key, Plan, PlanError, resolve};
+use crate::server::Inspection;
+use crate::session::local::settings;
+
+/// One side, ready to be started.
+pub struct Ready {
+    pub plan: Plan,
+    pub place: Local,
+    pub inspection: Inspection,
+}
+
+impl Ready {
+    /// Checks it out into a folder called `at`, and looks at what is there; `env`: the user's
+    /// variables for the app.
+    ///
+    /// # Errors
+    /// The revision has no app that could be started, or its folder cannot be made.
+    pub fn begin(
+        question: &Question<'_>,
+        worktrees: &mut Worktrees,
+        (at, side): (&str, &Named),
+        env: &BTreeMap<String, String>,
+        tell: &mut dyn FnMut(Step<'_>),
+    ) -> Result<Self, RevisionsError> {
+        let name = &side.name;
+        tell(Step::CheckingOut { name });
+        let is_prepared = question.prepare.is_some();
+        let folder =
+            worktrees.add(at, &side.commit, is_prepared).map_err(|error| side.worktree(error))?;
+        if !folder.is_dir() {
+            let folder = worktrees.below().to_path_buf();
+            return Err(RevisionsError::NoFolder { of: side.clone(), folder });
+        }
+        if let Some(command) = question.prepare {
+            tell(Step::Preparing { name });
+            worktrees.prepare(command, &folder, env).map_err(|error| side.place(error))?;
+        }
+        let plan = plan_of(question, folder).map_err(|error| side.plan(error))?;
+        let of_side = |error| side.place(error);
+        let settings = settings(&plan).map_err(of_side)?;
+        let mut place = Local::new(settings, question.stop.clone()).map_err(of_side)?;
+        let inspection = place.inspect().map_err(of_side)?;
+        Ok(Self { plan, place, inspection })
+    }
+}
+
+fn plan_of(question: &Question<'_>, folder: PathBuf) -> Result<Plan, PlanError> {
+    let typed = question.typed.clone().with_path(Key::App, folder);
+    resolve(&typed, question.surroundings)
+}

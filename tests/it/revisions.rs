@@ -1,0 +1,232 @@
+//! `compare --revisions`: whole comparisons on two simulated places, seeded, with a known answer;
+//! and two commits of a real app, as a user types it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
+use sweetspot::plan::Plan;
+use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsPlan};
+use sweetspot::session::revisions::measure;
+use sweetspot::terms::{Arrivals, Configuration, FigureKind, Standing, StopSignal};
+use tempfile::TempDir;
+
+use crate::failures::site::{Running, Site};
+use crate::process::{long_ones_are_wanted, wait_until, write_files};
+use crate::schema::assert_valid;
+use crate::tune;
+
+/// 12 ms of CPU and as much waiting, on a machine whose starts differ as real ones do.
+fn app() -> SimulatedApp {
+    SimulatedApp {
+        cpu_s: 0.012,
+        wait_s: 0.012,
+        waits: 2,
+        drift: Drift { start: 0.012, window: 0.01, cold: 0.2, cold_s: 1.0, ..Drift::default() },
+        ..SimulatedApp::default()
+    }
+}
+
+/// The answer, and the seconds that it took.
+fn compared([a, b]: [&SimulatedApp; 2], seed: u64) -> (RevisionsAnswer, f64) {
+    let folder = TempDir::new().unwrap();
+    let plan = Plan { seed, ..tune::plan(&folder) };
+    let mut search = Revisions::new(RevisionsPlan {
+        configuration: Configuration::new(2, 3).unwrap(),
+        slo: Some("p95<200ms".parse().unwrap()),
+        arrivals: Arrivals::Poisson,
+        budget: Duration::from_secs(360),
+    });
+    let mut a = Simulated::new(a.clone(), 2 * seed);
+    let mut b = Simulated::new(b.clone(), 2 * seed + 1);
+    let stop = StopSignal::default();
+    let (elapsed_s, _) =
+        measure::run(&mut search, &plan, [&mut a, &mut b], &stop, &mut |_, _| {}).unwrap();
+    (search.answer(), elapsed_s)
+}
+
+/// How many of these pairs come out so.
+fn count(
+    b: &SimulatedApp,
+    seeds: std::ops::RangeInclusive<u64>,
+    is_it: fn(Standing) -> bool,
+) -> usize {
+    seeds.filter(|seed| is_it(compared([&app(), b], *seed).0.change)).count()
+}
+
+#[test]
+fn equal_revisions_are_hardly_ever_called_different_and_most_are_called_equal() {
+    let is_different = |change| matches!(change, Standing::Better | Standing::Worse);
+    assert!(count(&app(), 1..=30, is_different) <= 1);
+    assert!(count(&app(), 1..=30, |change| change == Standing::Equivalent) >= 24);
+}
+
+#[test]
+fn five_percent_more_cpu_a_request_is_found_in_time() {
+    let slower = SimulatedApp { cpu_s: 0.012 * 1.05, ..app() };
+    assert!(count(&slower, 1..=20, |change| change == Standing::Worse) >= 18);
+    let (answer, elapsed_s) = compared([&slower, &app()], 1);
+    assert_eq!(
+        (answer.change, answer.decided_by),
+        (Standing::Better, Some(FigureKind::CpuPerRequest))
+    );
+    assert!(elapsed_s <= 360.0, "{elapsed_s}");
+}
+
+#[test]
+fn what_differs_much_is_known_after_few_blocks() {
+    let slower = SimulatedApp { cpu_s: 0.012 * 1.3, ..app() };
+    let (answer, elapsed_s) = compared([&app(), &slower], 1);
+    assert_eq!(answer.change, Standing::Worse);
+    assert!(answer.blocks <= 3 && elapsed_s < 180.0, "{answer:?}");
+    let waiting = SimulatedApp { wait_s: 0.012 * 1.6, ..app() };
+    let (answer, _) = compared([&app(), &waiting], 1);
+    let of_p95 = answer.figures.iter().find(|it| it.kind == FigureKind::LatencyP95).unwrap();
+    assert_eq!(answer.change, Standing::Worse, "{answer:?}");
+    assert!(of_p95.ratio.value > 0.0, "{of_p95:?}");
+}
+
+#[test]
+fn a_revision_whose_server_dies_again_and_again_is_worse_and_one_death_is_not() {
+    let once = SimulatedApp { dies_at: Some(Duration::from_secs(30)), ..app() };
+    let (answer, _) = compared([&app(), &once], 3);
+    assert_eq!(answer.fault, None, "{answer:?}");
+    assert_ne!(answer.change, Standing::Worse, "{answer:?}");
+}
+
+/// An app below the repository's top, which needs a file that git does not have.
+const APP: &str = "KEY = File.read(File.join(__dir__, 'config/master.key'))\n";
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(folder).args(["-c", "user.name=t", "-c", "user.email=t@localhost"]);
+    let output = command.args(arguments).output().expect("git is needed");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A commit for each of these apps, in the repository that the site's app folder is then.
+fn repository(apps: &[&str]) -> Site {
+    let site = Site::working(&[
+        (".gitignore", "/shop/config/master.key\n/shop/tmp/\n"),
+        ("shop/config/puma.rb", "threads 2, 2\n"),
+        ("shop/config/master.key", "secret"),
+    ]);
+    let top = site.path("app");
+    git(&top, &["init", "-q"]);
+    for app in apps {
+        let file = ("shop/config.ru", format!("{APP}{app}"));
+        write_files(&top, &[(file.0, file.1.as_str())]);
+        git(&top, &["add", "-A"]);
+        git(&top, &["commit", "-q", "-m", "next"]);
+    }
+    site
+}
+
+fn worktrees(site: &Site) -> usize {
+    git(&site.path("app"), &["worktree", "list"]).lines().count()
+}
+
+/// Folders of ours for what is only there for a while.
+fn scratch(site: &Site) -> usize {
+    let found = fs::read_dir(site.path("tmp")).unwrap().flatten();
+    found.filter(|it| it.file_name().to_string_lossy().starts_with("sweetspot-")).count()
+}
+
+const FINE: &str = "run ->(env) { [200, {}, [KEY]] }\n";
+/// Fine at first, and then not.
+const FAILING: &str =
+    "count = 0\nrun ->(env) { count += 1; count < 20 ? [200, {}, ['']] : [500, {}, ['']] }\n";
+
+#[test]
+fn a_revision_that_fails_under_load_is_worse_and_nothing_is_left_of_either_nor_of_a_killed_one() {
+    let site = repository(&[FINE, FAILING]);
+    let asked = ["compare", "--revisions", "HEAD~1..HEAD", "--app", "shop"];
+    let mut killed = Running::begin(site.command(&asked));
+    killed.expect("0 blocks; now HEAD~1");
+    assert_eq!(worktrees(&site), 3);
+    killed.signal(libc::SIGKILL);
+    drop(killed);
+    wait_until("the guardian has removed what was left", || scratch(&site) == 0);
+    site.nothing_left.check();
+
+    write_files(&site.path("app"), &[("shop/config.ru", "not committed")]);
+    let outputs = ["--json", "-o", "comment=comment.md", "-o", "junit=compare.xml"];
+    let ended = site.run(&[&asked[..], &outputs[..]].concat());
+    ended.assert_code(3);
+    let report = ended.json();
+    assert_valid("compare.schema.json", &report);
+    assert_eq!(report["change"], "worse", "{report}");
+    assert_eq!(report["reason_fact"]["side"], "b", "{report}");
+    assert_eq!(report["notes_fact"][0]["files"], 1, "{report}");
+    assert_eq!(
+        (report["a"]["threads"].as_u64(), report["a"]["name"].as_str()),
+        (Some(2), Some("HEAD~1"))
+    );
+    assert_eq!(report["b"]["commit"].as_str().unwrap().len(), 40);
+    let comment = fs::read_to_string(site.path("app/comment.md")).unwrap();
+    assert!(comment.starts_with("**Worse: HEAD than HEAD"), "{comment}");
+    assert!(comment.contains("<details>") && comment.contains("1 file has changes"), "{comment}");
+    assert_eq!((worktrees(&site), scratch(&site)), (1, 0));
+}
+
+#[test]
+fn what_keeps_revisions_from_being_compared_is_said() {
+    let site = repository(&["raise 'boom'\n", FINE]);
+    let top = site.path("app");
+    git(&top, &["tag", "fine"]);
+    git(&top, &["commit", "-q", "--allow-empty", "-m", "empty"]);
+    git(&top, &["rm", "-rq", "--cached", "shop"]);
+    git(&top, &["commit", "-q", "-m", "without the app"]);
+    git(&top, &["tag", "without"]);
+    git(&top, &["reset", "-q", "--hard", "fine"]);
+    write_files(&top, &[("shop/config/master.key", "secret")]);
+    let compare = |range: &str, more: &[&str]| {
+        let asked = ["compare", "--revisions", range, "--app", "shop"];
+        site.run(&[&asked[..], more].concat())
+    };
+    for (range, more, code, says) in [
+        ("fine..", &[][..], 2, "one side of 'fine..' is missing"),
+        ("fine..nowhere", &[], 2, "there is no revision 'nowhere' in"),
+        ("fine..HEAD", &[], 2, "'fine' and 'HEAD' are the same commit"),
+        ("fine~1..fine", &["--workers", "1..4"], 2, "give --workers one number"),
+        ("fine..without", &[], 2, "without ("),
+        ("fine~1..fine", &["--prepare", "echo no gems >&2; false"], 1, "of fine~1 ("),
+        ("fine~1..fine", &["--prepare", "echo no gems >&2; false"], 1, "no gems"),
+    ] {
+        let ended = compare(range, more);
+        ended.assert_code(code);
+        ended.assert_says(&[says]);
+    }
+    let ended = compare("fine~1..fine", &[]);
+    ended.assert_code(1);
+    ended.assert_says(&["fine~1 (", "does not start", "--prepare 'COMMAND'", "boom"]);
+    assert_eq!((worktrees(&site), scratch(&site)), (1, 0));
+
+    let elsewhere = Site::answering("[200, {}, ['']]");
+    let ended = elsewhere.run(&["compare", "--revisions", "main..HEAD"]);
+    ended.assert_code(2);
+    ended.assert_says(&["is in no git repository"]);
+}
+
+#[test]
+fn a_revision_that_computes_more_is_found_on_a_real_server() {
+    if !long_ones_are_wanted() {
+        return;
+    }
+    let computing = |additions: u32| {
+        format!("run ->(env) {{ {additions}.times {{ |i| i * i }}; [200, {{}}, [KEY]] }}\n")
+    };
+    let site = repository(&[&computing(100_000), &computing(140_000)]);
+    let asked = ["compare", "--revisions", "HEAD~1..HEAD", "--app", "shop", "--json"];
+    let ended = Running::begin(site.command(&asked)).end_within(Duration::from_secs(500));
+    ended.assert_code(3);
+    let report = ended.json();
+    assert_valid("compare.schema.json", &report);
+    assert_eq!(report["reason_fact"]["figure"], "cpu_per_request", "{report}");
+    let cpu = &report["figures"][0]["ratio"];
+    assert!((1.1..1.6).contains(&cpu.as_f64().unwrap()), "{report}");
+    assert_eq!((worktrees(&site), scratch(&site)), (1, 0));
+}
