@@ -116,7 +116,9 @@ pub fn all(settings: &Settings) -> Vec<Case> {
         open("open-1000", "Open, 1,000 a second", 1_000, 1.0, 100.0),
     ];
     cases.extend(memory(settings));
-    cases.extend([fresh(), tls(), omission(), syscalls()]);
+    cases.extend([fresh(), tls()]);
+    cases.extend(http2());
+    cases.extend([omission(), syscalls()]);
     if settings.counts_instructions {
         cases.push(instructions());
     }
@@ -133,7 +135,7 @@ fn plain(name: &'static str, title: &'static str, about: &'static str) -> Case {
         title,
         about,
         tools: vec![Ours, Wrk],
-        load: Load { connections: 64, rate: None, is_fresh: false, path: "/" },
+        load: Load { connections: 64, rate: None, is_fresh: false, streams: None, path: "/" },
         seconds: 0,
         rounds: 0,
         server: Server::Nginx,
@@ -262,6 +264,44 @@ fn tls() -> Case {
     }
 }
 
+/// Closed, counted, and open.
+fn http2() -> [Case; 3] {
+    let case = |name, title, about| {
+        let plain = plain(name, title, about);
+        Case {
+            tools: vec![Ours, H2load],
+            load: Load { streams: Some(8), ..plain.load },
+            server: Server::NginxTls,
+            columns: &[RATE, CPU, USER, ERRORS],
+            ..plain
+        }
+    };
+    let closed = case(
+        "http2",
+        "HTTP/2 over TLS, 8 connections",
+        "64 requests under way, 8 on each connection.",
+    );
+    let calls = case("http2-syscalls", "System calls a request, HTTP/2", SYSCALLS_ABOUT);
+    let open = case("http2-open", "HTTP/2, open, 10,000 a second", OPEN_ABOUT);
+    [
+        Case {
+            bars: vec![
+                bar("CPU a request", CPU, Against::Peer(H2load), Limit::AtMost(0.9)),
+                bar("throughput", RATE, Against::Peer(H2load), Limit::AtLeast(1.0)),
+            ],
+            ..closed
+        },
+        Case { seconds: 2, rounds: 1, under: Under::Strace, columns: &[CALLS], ..calls },
+        Case {
+            tools: vec![Ours],
+            load: Load { rate: Some(10_000), ..open.load },
+            columns: OPEN_COLUMNS,
+            bars: vec![bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(200.0))],
+            ..open
+        },
+    ]
+}
+
 fn omission() -> Case {
     let plain = plain(
         "omission",
@@ -290,19 +330,18 @@ fn omission() -> Case {
     }
 }
 
+const SYSCALLS_ABOUT: &str = "\
+     The closed case under `strace -c -f`. Tracing slows the tool and not the server, so that \
+     fewer replies wait at each look than otherwise: calls that serve many replies at once \
+     (epoll_wait) are over-counted.";
+
 fn syscalls() -> Case {
     Case {
         seconds: 2,
         rounds: 1,
         under: Under::Strace,
         columns: &[CALLS],
-        ..plain(
-            "syscalls",
-            "System calls a request",
-            "The closed case under `strace -c -f`. Tracing slows the tool and not the server, so \
-             that fewer replies wait at each look than otherwise: calls that serve many replies at \
-             once (epoll_wait) are over-counted.",
-        )
+        ..plain("syscalls", "System calls a request", SYSCALLS_ABOUT)
     }
 }
 

@@ -158,7 +158,7 @@ http {{
     default_type text/plain;
     server {{
         listen 127.0.0.1:{port} backlog=16384;
-        listen 127.0.0.1:{tls_port} ssl backlog=16384;
+        listen 127.0.0.1:{tls_port} ssl http2 backlog=16384;
         ssl_certificate certificate.pem;
         ssl_certificate_key key.pem;
         ssl_protocols TLSv1.3;

@@ -40,6 +40,8 @@ pub struct Load {
     /// Requests due per second; `None`: closed.
     pub rate: Option<u32>,
     pub is_fresh: bool,
+    /// HTTP/2, with so many requests under way on a connection; the connections are as many fewer.
+    pub streams: Option<u32>,
     pub path: &'static str,
 }
 
@@ -68,6 +70,7 @@ impl Tool {
             // With `-t` alone ab ends at 50,000 requests; 200,000 a second it can't reach.
             Ab if load.is_fresh => "-q -c CONNECTIONS -t SECONDS -n REQUESTS URL",
             Ab => "-q -k -c CONNECTIONS -t SECONDS -n REQUESTS URL",
+            H2load if load.streams.is_some() => "-t1 -c CONNECTIONS -m STREAMS -D SECONDS URL",
             H2load => "--h1 -t1 -c CONNECTIONS -D SECONDS URL",
             Hey => "-z SECONDSs -c CONNECTIONS URL",
             Oha if load.rate.is_some() => {
@@ -81,8 +84,10 @@ impl Tool {
             K6 => "run --quiet --summary-export summary.json script.js",
         };
         let rate = load.rate.map(|rate| rate.to_string()).unwrap_or_default();
+        let streams = load.streams.unwrap_or(1);
         let words = words
-            .replace("CONNECTIONS", &load.connections.to_string())
+            .replace("CONNECTIONS", &(load.connections / streams).to_string())
+            .replace("STREAMS", &streams.to_string())
             .replace("SECONDS", &seconds.to_string())
             .replace("REQUESTS", &(200_000 * seconds).to_string())
             .replace("RATE", &rate)
@@ -146,8 +151,9 @@ pub fn ours(program: &str, load: &Load, url: &str, length: &str) -> Vec<String> 
         None => format!("--clients {}", load.connections),
     };
     let fresh = if load.is_fresh { " --connection fresh" } else { "" };
+    let http2 = load.streams.map(|most| format!(" --http 2 --streams {most}")).unwrap_or_default();
     let insecure = if url.starts_with("https:") { " --insecure" } else { "" };
-    let words = format!("load {url} {shape} {length}{fresh}{insecure} --json --quiet");
+    let words = format!("load {url} {shape} {length}{fresh}{http2}{insecure} --json --quiet");
     [program].into_iter().chain(words.split(' ')).map(str::to_string).collect()
 }
 

@@ -6,8 +6,8 @@
 //! docs/evidence/load-engine.md). Slept through, a reply would seem late, so the kernel notes when
 //! it arrived (`SO_TIMESTAMPNS`). What a batch delays is send lag, and counted as such.
 //!
-//! Only from 10,000 requests a second in one loop on, over TCP, with HTTP/1, while every reply is
-//! small enough to be read in one piece: otherwise the loop acts on each event as it comes.
+//! Only from 10,000 requests a second in one loop on, over TCP, while every reply is small enough
+//! to be read in one piece: otherwise the loop acts on each event as it comes.
 
 use super::clock::Clock;
 use super::shape::{Nanos, Span};
@@ -88,11 +88,18 @@ impl Batching {
     }
 
     /// How long to sleep now while clients wait for replies, when `found` sockets were ready the
-    /// last time. With few ready at a time the server is the slower side: a quarter of the replies
-    /// gather while it still has enough to do.
-    pub fn sleep_for_replies(&mut self, in_flight: usize, found: usize) -> Option<Span> {
+    /// last time, with so many `replies`. With few ready at a time the server is the slower side: a
+    /// quarter of the replies gather while it still has enough to do. With most replies there, on
+    /// however few connections, it was waiting for us.
+    pub fn sleep_for_replies(
+        &mut self,
+        in_flight: usize,
+        found: usize,
+        replies: usize,
+    ) -> Option<Span> {
         let few = (in_flight / 8).min(MOST_FEW);
-        let are_few = in_flight >= FEWEST_IN_FLIGHT && found < few;
+        let are_few = found < few && replies < in_flight / 4 * 3;
+        let are_few = are_few && in_flight >= FEWEST_IN_FLIGHT;
         let quarter = in_flight as u64 / 4 * self.mean_gap();
         self.may_sleep(are_few).then(|| Span::new(quarter).min(LONGEST_WAIT))
     }
@@ -171,12 +178,13 @@ mod tests {
     #[test]
     fn clients_replies_gather_only_while_the_server_is_the_slower_side() {
         let (mut batching, _) = batching(Span::micros(6), true);
-        let slept = batching.sleep_for_replies(64, 2).unwrap().get();
+        let slept = batching.sleep_for_replies(64, 2, 2).unwrap().get();
         assert!(slept.abs_diff(16 * 6_000) < 1_000, "sixteen replies' time: {slept}");
-        assert_eq!(batching.sleep_for_replies(64, 8), None, "the loop is behind");
-        assert_eq!(batching.sleep_for_replies(8, 0), None, "the server would run dry");
-        assert_eq!(batching.sleep_for_replies(10_000, 2), Some(LONGEST_WAIT));
-        let found = batching.sleep_for_replies(10_000, 256);
+        assert_eq!(batching.sleep_for_replies(64, 8, 8), None, "the loop is behind");
+        assert_eq!(batching.sleep_for_replies(64, 2, 48), None, "most, on two connections");
+        assert_eq!(batching.sleep_for_replies(8, 0, 0), None, "the server would run dry");
+        assert_eq!(batching.sleep_for_replies(10_000, 2, 2), Some(LONGEST_WAIT));
+        let found = batching.sleep_for_replies(10_000, 256, 256);
         assert_eq!(found, None, "as many as are asked for at once");
     }
 

@@ -1,6 +1,8 @@
 //! What a loop's exchange works with: the clock, the poller, connections to be opened, the schedule
 //! and the sink for what has ended.
 
+use std::io;
+
 use super::batching::Batching;
 use super::clock::Clock;
 use super::dialer::Dialer;
@@ -8,12 +10,16 @@ use super::lifecycle::{Ended, Pending};
 use super::poller::Poller;
 use super::scheduler::Scheduler;
 use super::setup::Common;
-use super::shape::Nanos;
+use super::shape::{Nanos, Span};
 use super::sink::Sink;
+use super::transport::Transport;
 use crate::terms::RequestError;
 
 /// Reads from one connection before the others have their turn; more is reported again.
 pub const READS_IN_A_ROW: usize = 8;
+
+/// A server's full queue of unaccepted connections is looked at again after this.
+const UNIX_QUEUE_PAUSE: Span = Span::millis(1);
 
 /// All of one loop that its exchanges work with.
 pub struct Context<'a> {
@@ -26,6 +32,8 @@ pub struct Context<'a> {
     pub scheduler: Scheduler,
     pub batching: Batching,
     pub sink: Sink,
+    /// Requests that were on their way and have ended, since the loop last set this to 0.
+    pub ended: usize,
     /// For what is read.
     pub buffer: Box<[u8]>,
 }
@@ -36,6 +44,24 @@ impl Context<'_> {
         self.now = self.clock.now();
     }
 
+    /// Begins a connection for a request; without one the request has failed, or waits.
+    pub fn open(&mut self, request: Pending) -> Option<Transport> {
+        let error = match self.dialer.open() {
+            Ok(transport) => return Some(transport),
+            Err(error) => error,
+        };
+        if error.kind() == io::ErrorKind::WouldBlock {
+            // Only unix sockets do so: the server has not accepted what came before.
+            self.scheduler.put_back(Pending { has_waited: true, ..request });
+            self.scheduler.pause_until(self.now + UNIX_QUEUE_PAUSE);
+            return None;
+        }
+        self.read_clock();
+        let class = self.dialer.classify(&error);
+        self.fail(request, class);
+        None
+    }
+
     /// Ends a request that was on its way.
     #[inline]
     pub fn end(&mut self, mut ended: Ended) {
@@ -43,6 +69,7 @@ impl Context<'_> {
             // Complete, but after the timeout, which was not noticed yet.
             (ended.result, ended.at) = (Err(RequestError::Timeout), self.now);
         }
+        self.ended += 1;
         self.scheduler.ended(&ended);
         self.sink.take(&ended);
     }

@@ -45,6 +45,12 @@ enum Head {
     Over,
 }
 
+/// One for each client of the closed model, if they keep cookies.
+pub fn jars(are_kept: bool, clients: Option<u32>) -> Vec<Jar> {
+    let count = clients.filter(|_| are_kept).unwrap_or(0);
+    (0..count).map(|_| Jar::default()).collect()
+}
+
 impl Jar {
     /// What is sent, such as `a=1; b=2`; empty without cookies.
     pub fn text(&self) -> &[u8] {
@@ -90,8 +96,8 @@ impl Jar {
         self.line.clear();
     }
 
-    /// `name=value; attribute; attribute=value`.
-    fn set(&mut self, text: &[u8]) {
+    /// Takes what a reply sets: `name=value; attribute; attribute=value`.
+    pub fn set(&mut self, text: &[u8]) {
         let mut parts = text.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
         let Some((name, value)) = parts.next().and_then(name_and_value) else { return };
         // What a header must not hold could change what the next request means.

@@ -76,23 +76,20 @@ pub fn stream(
     let (table, seed, has_cookies) = (spec.variables.clone(), spec.seed, spec.keeps_cookies);
     let values = Values { table, seed, has_cookies };
     let request = |target| Request::new(target, &spec.host, spec.connection, &values);
+    let weights: Vec<u32> = spec.targets.iter().map(|target| target.weight.max(1)).collect();
     let common = Common {
         requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
-        weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
         connection: spec.connection,
         closing: spec.closing,
-        http2: http2_setup(spec)?,
+        http2: http2_setup(spec, &weights, &values)?,
         recorded_targets: if spec.records_each_target { spec.targets.len() } else { 0 },
         keeps_rows: spec.keeps_rows,
         keeps_cookies: spec.keeps_cookies,
         timeout: spec.timeout.into(),
+        weights,
         shutdown: ShutdownFlag::default(),
         clock: OnceLock::new(),
     };
-    if common.http2.is_some() && common.requests.iter().any(|one| one.template().is_some()) {
-        let what = "variables and cookies are sent over HTTP/1.1 only; leave out --http 2";
-        return Err(LoadError::Plan(what.into()));
-    }
     let tls = tls_settings(spec);
     let limit = Limit::of(spec);
     thread::scope(|scope| {
@@ -256,12 +253,17 @@ fn remotes(address: &Address) -> Result<Vec<Remote>, LoadError> {
 }
 
 /// What the loops need for HTTP/2.
-fn http2_setup(spec: &LoadSpec) -> Result<Option<Http2Setup>, LoadError> {
+fn http2_setup(
+    spec: &LoadSpec,
+    weights: &[u32],
+    values: &Values,
+) -> Result<Option<Http2Setup>, LoadError> {
     let Protocol::Http2 { streams } = spec.protocol else { return Ok(None) };
     let scheme = if spec.tls.is_some() { "https" } else { "http" };
-    let request = |target| Http2Request::new(target, scheme, &spec.host);
-    let requests = spec.targets.iter().map(request).collect::<Result<_, _>>()?;
-    Ok(Some(Http2Setup { streams: usize::from(streams), requests }))
+    let request = |target| Http2Request::new(target, scheme, &spec.host, values);
+    let mut requests = spec.targets.iter().map(request).collect::<Result<Vec<_>, _>>()?;
+    let slots = Http2Request::share_table(&mut requests, weights);
+    Ok(Some(Http2Setup { streams: usize::from(streams), requests, slots }))
 }
 
 /// What the limits on descriptors and requests in flight leave to each loop.

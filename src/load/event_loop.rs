@@ -35,8 +35,9 @@ const SENDS_IN_A_ROW: usize = 64;
 /// to wake a server that fell asleep.
 const REPLIES_IN_A_ROW: usize = 2;
 
-/// Sent after these. A loop that is behind must take in replies as fast as it sends: each gives
-/// back a connection, while with more sends than reads it would open ever more of them.
+/// Sent after these; where requests share a connection, twice as many as have ended. A loop that is
+/// behind must take in replies as fast as it sends: each gives back a connection, while with more
+/// sends than reads it would open ever more of them.
 const SENDS_AFTER_REPLIES: usize = 4;
 
 /// How long a brief drain awaits replies.
@@ -99,6 +100,7 @@ impl<'a> EventLoop<'a> {
             scheduler: Scheduler::new(source, mix, part, max_in_flight),
             batching: Batching::default(),
             sink: Sink::new(common, index, messages),
+            ended: 0,
             buffer: vec![0; READ_BUFFER].into_boxed_slice(),
         };
         let [shortest, longest] = SWEEP_DISTANCES;
@@ -123,7 +125,7 @@ impl<'a> EventLoop<'a> {
         self.cx.clock = clock;
         let cpu_before = thread::cpu_time();
         let began = clock.now();
-        let (mut read_before, mut count) = (Nanos::START, 0);
+        let (mut read_before, mut count, mut replies) = (Nanos::START, 0, 0);
         loop {
             // What clients wait for has read the clock when it was there.
             if !self.is_closed || self.cx.now == read_before {
@@ -135,7 +137,8 @@ impl<'a> EventLoop<'a> {
             if self.cx.scheduler.is_over() && self.cx.scheduler.unended() == 0 {
                 break;
             }
-            count = self.wait(count)?;
+            count = self.wait(count, replies)?;
+            replies = 0;
             if !self.is_closed {
                 self.cx.read_clock();
             }
@@ -145,9 +148,12 @@ impl<'a> EventLoop<'a> {
                 }
                 // Whatever became due meanwhile must not wait for the rest of the batch.
                 if n % REPLIES_IN_A_ROW == REPLIES_IN_A_ROW - 1 {
-                    self.send_due(SENDS_AFTER_REPLIES);
+                    let ended = std::mem::take(&mut self.cx.ended);
+                    replies += ended;
+                    self.send_due(SENDS_AFTER_REPLIES.max(ended * 2));
                 }
             }
+            replies += std::mem::take(&mut self.cx.ended);
         }
         let Self { mut cx, timers, .. } = self;
         cx.sink.finish(cx.scheduler.was_over_at(timers.second_begun()));
@@ -167,9 +173,9 @@ impl<'a> EventLoop<'a> {
     }
 
     /// Until something happens or is due; returns how many sockets are ready. `found`: how many
-    /// were the last time.
-    fn wait(&mut self, found: usize) -> io::Result<usize> {
-        let Some(span) = self.sleep_span(found) else {
+    /// were the last time, with how many `replies`.
+    fn wait(&mut self, found: usize, replies: usize) -> io::Result<usize> {
+        let Some(span) = self.sleep_span(found, replies) else {
             let span = self.time_to_wait();
             return self.cx.poller.wait(span);
         };
@@ -182,10 +188,10 @@ impl<'a> EventLoop<'a> {
     }
 
     /// How long to sleep through events, if the load is dense enough for batches.
-    fn sleep_span(&mut self, found: usize) -> Option<Span> {
+    fn sleep_span(&mut self, found: usize, replies: usize) -> Option<Span> {
         let Context { scheduler, batching, now, .. } = &mut self.cx;
         if self.is_closed {
-            return batching.sleep_for_replies(scheduler.in_flight, found);
+            return batching.sleep_for_replies(scheduler.in_flight, found, replies);
         }
         let next = scheduler.next_due().filter(|_| !scheduler.has_waiting())?;
         batching.sleep_until_due(next, *now)
@@ -226,6 +232,7 @@ impl<'a> EventLoop<'a> {
                 self.cx.drop_request(request);
             }
         }
+        self.exchange.flush(&mut self.cx);
     }
 
     fn run_timers(&mut self) {

@@ -56,6 +56,8 @@ pub struct Http2Setup {
     pub streams: usize,
     /// One a target.
     pub requests: Vec<Http2Request>,
+    /// See [`Http2Request::share_table`].
+    pub slots: u8,
 }
 
 /// What every loop of a load has in common.

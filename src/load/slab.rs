@@ -40,19 +40,13 @@ impl<T> Default for Slab<T> {
 
 impl<T> Slab<T> {
     pub fn insert(&mut self, value: T) -> Key {
-        self.insert_with(|_| value)
-    }
-
-    /// Takes in a value that knows its own key.
-    pub fn insert_with(&mut self, value: impl FnOnce(Key) -> T) -> Key {
         if let Some(index) = self.free.pop() {
             let entry = &mut self.entries[index as usize];
-            let key = Key { index, generation: entry.generation };
-            entry.value = Some(value(key));
-            return key;
+            entry.value = Some(value);
+            return Key { index, generation: entry.generation };
         }
         let key = Key { index: self.entries.len() as u32, generation: 0 };
-        self.entries.push(Entry { generation: 0, value: Some(value(key)) });
+        self.entries.push(Entry { generation: 0, value: Some(value) });
         key
     }
 
@@ -72,15 +66,6 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.entries.iter_mut().filter_map(|entry| entry.value.as_mut())
-    }
-
-    /// How many values there are.
-    pub fn len(&self) -> usize {
-        self.entries.len() - self.free.len()
-    }
-
     /// The keys of the values that fulfil the condition, by place.
     pub fn find(&self, condition: impl Fn(&T) -> bool) -> impl Iterator<Item = Key> {
         (0u32..).zip(&self.entries).filter_map(move |(index, entry)| {
@@ -98,10 +83,9 @@ mod tests {
     fn a_place_is_used_again_and_the_key_of_what_was_there_names_nothing() {
         let mut slab = Slab::default();
         let [a, b] = ['a', 'b'].map(|value| slab.insert(value));
-        assert_eq!((slab.remove(a), slab.remove(a), slab.len()), (Some('a'), None, 1));
+        assert_eq!((slab.remove(a), slab.remove(a)), (Some('a'), None));
         let c = slab.insert('c');
         assert_eq!((slab.get(a).copied(), slab.get(c).copied()), (None, Some('c')));
-        assert_eq!(slab.len(), 2);
         assert_eq!(slab.entries.len(), 2, "the free place was taken");
         assert_eq!(Key::from_token(c.token()), c);
         assert_ne!(c.token(), a.token());

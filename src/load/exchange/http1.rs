@@ -4,7 +4,7 @@ use std::io;
 
 use super::pool::{Activity, Pool};
 use crate::load::context::{Context, READS_IN_A_ROW};
-use crate::load::cookies::Jar;
+use crate::load::cookies::{Jar, jars};
 use crate::load::lifecycle::{Ended, Pending};
 use crate::load::poller::Readiness;
 use crate::load::reply::{HeadCache, Progress};
@@ -21,9 +21,6 @@ const LARGEST_DISCARD: u64 = 1 << 24;
 const ONE_SEGMENT: usize = 1400;
 
 const LONGEST_LINGER: Span = Span::SECOND;
-
-/// A server's full queue of unaccepted connections is looked at again after this.
-const UNIX_QUEUE_PAUSE: Span = Span::millis(1);
 
 /// All HTTP/1 exchanges of one loop.
 #[derive(Debug)]
@@ -42,10 +39,9 @@ impl Http1 {
     pub fn new(cx: &Context<'_>, clients: Option<u32>, max_lingering: usize) -> Self {
         let has_own_connections = cx.common.connection == ConnectionMode::KeepAlive;
         let with_connection = clients.filter(|_| has_own_connections).unwrap_or(0);
-        let with_cookies = clients.filter(|_| cx.common.keeps_cookies).unwrap_or(0);
         Self {
             pool: Pool::new(with_connection as usize),
-            jars: (0..with_cookies).map(|_| Jar::default()).collect(),
+            jars: jars(cx.common.keeps_cookies, clients),
             head_cache: HeadCache::default(),
             can_discard: cx.dialer.can_discard(),
             max_lingering,
@@ -72,19 +68,7 @@ impl Http1 {
     }
 
     fn connect(&mut self, cx: &mut Context<'_>, request: Pending) {
-        let mut transport = match cx.dialer.open() {
-            Ok(transport) => transport,
-            // Only unix sockets do so: the server has not accepted what came before.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                cx.scheduler.put_back(Pending { has_waited: true, ..request });
-                return cx.scheduler.pause_until(cx.now + UNIX_QUEUE_PAUSE);
-            }
-            Err(error) => {
-                cx.read_clock();
-                let class = cx.dialer.classify(&error);
-                return cx.fail(request, class);
-            }
-        };
+        let Some(mut transport) = cx.open(request) else { return };
         let prepared = &cx.common.requests[request.target as usize];
         // In a TLS handshake each side speaks several times.
         if prepared.longest() > ONE_SEGMENT || cx.dialer.has_tls() {

@@ -1,9 +1,13 @@
 //! The way of requests that share HTTP/2 connections: onto one with room, to the server, and their
 //! replies back.
+//!
+//! Requests are put on their way one by one, and sent together: what is due at once leaves a
+//! connection in one write.
 
 use std::io;
 
 use crate::load::context::{Context, READS_IN_A_ROW};
+use crate::load::cookies::{Jar, jars};
 use crate::load::http2::{EndedStream, Multiplexed};
 use crate::load::lifecycle::{Ended, Pending};
 use crate::load::poller::{Interest, Readiness};
@@ -16,8 +20,12 @@ use crate::terms::{ConnectionMode, RequestError};
 pub struct Http2<'a> {
     setup: &'a Http2Setup,
     connections: Slab<Connection>,
-    /// Where the last request found room.
-    last: Option<Key>,
+    /// Those that had room when they were last looked at; the one used last on top.
+    with_room: Vec<Key>,
+    /// Those that may have something to send.
+    unsent: Vec<Key>,
+    /// Each client's cookies; empty unless they are kept.
+    jars: Vec<Jar>,
     /// For the streams that have ended; empty between uses.
     ended: Vec<EndedStream>,
 }
@@ -25,64 +33,101 @@ pub struct Http2<'a> {
 struct Connection {
     transport: Transport,
     http: Multiplexed,
+    /// It is among those with room.
+    is_listed: bool,
+    /// It is among those that may have something to send.
+    may_send: bool,
     /// `EPOLLOUT` is asked for.
     awaits_writable: bool,
 }
 
 impl<'a> Http2<'a> {
-    pub fn new(setup: &'a Http2Setup) -> Self {
-        Self { setup, connections: Slab::default(), last: None, ended: Vec::new() }
+    /// `clients`: those of the closed model.
+    pub fn new(cx: &Context<'_>, setup: &'a Http2Setup, clients: Option<u32>) -> Self {
+        Self {
+            setup,
+            connections: Slab::default(),
+            with_room: Vec::new(),
+            unsent: Vec::new(),
+            jars: jars(cx.common.keeps_cookies, clients),
+            ended: Vec::new(),
+        }
     }
 
-    /// Puts a request on its way: on a connection with room, or on a new one.
+    /// Puts a request on its way: on a connection with room, or on a new one. It leaves with the
+    /// next [`flush`](Self::flush).
     pub fn dispatch(&mut self, cx: &mut Context<'_>, request: Pending) {
-        let is_fresh = cx.common.connection == ConnectionMode::Fresh;
-        let with_room = if is_fresh { None } else { self.with_room() };
-        let Some(key) = with_room.or_else(|| self.connect(cx, request)) else { return };
+        let Some(key) = self.take_room().or_else(|| self.connect(cx, request)) else { return };
         let Some(connection) = self.connections.get(key) else { return };
+        if cx.batching.want_stamps() && cx.common.connection == ConnectionMode::KeepAlive {
+            connection.transport.socket.stamp_arrivals();
+        }
         let message = &self.setup.requests[request.target as usize];
-        let sent = connection.http.send(request, message);
-        self.advance(cx, key);
-        if sent.is_err() {
-            cx.fail(request, RequestError::ClosedEarly);
-        }
+        let cookies = self.jars.get(request.client as usize).map_or(&[][..], Jar::text);
+        connection.http.send(request, message, cookies);
+        self.send_later(key);
     }
 
-    /// A connection that takes another request, the last one first.
-    fn with_room(&mut self) -> Option<Key> {
-        let streams = self.setup.streams;
-        let last = self.last.and_then(|key| self.connections.get(key));
-        if !last.is_some_and(|connection| connection.http.has_room(streams)) {
-            self.last = self.connections.find(|one| one.http.has_room(streams)).next();
-        }
-        self.last
-    }
-
-    /// A new connection; without one the request has failed.
-    fn connect(&mut self, cx: &mut Context<'_>, request: Pending) -> Option<Key> {
-        let opened = cx.dialer.open().and_then(|transport| {
-            // Refused by unix sockets only, which have no such delay.
-            drop(transport.socket.set_no_delay());
-            let http = Multiplexed::new().ok_or(io::ErrorKind::Other)?;
-            Ok(Connection { transport, http, awaits_writable: false })
-        });
-        match opened {
-            Ok(connection) => {
-                let key = self.connections.insert(connection);
-                let socket = &self.connections.get(key)?.transport.socket;
-                if cx.poller.add(socket, key.token(), Interest::Readable).is_ok() {
+    /// A connection that takes another request, the one used last first.
+    #[inline]
+    fn take_room(&mut self) -> Option<Key> {
+        while let Some(key) = self.with_room.last().copied() {
+            match self.connections.get(key) {
+                Some(connection) if connection.http.has_room(self.setup.streams) => {
                     return Some(key);
                 }
-                self.connections.remove(key);
-                cx.fail(request, RequestError::AddressUnavailable);
+                Some(connection) => connection.is_listed = false,
+                None => {}
             }
-            Err(error) => {
-                cx.read_clock();
-                let class = cx.dialer.classify(&error);
-                cx.fail(request, class);
-            }
+            self.with_room.pop();
         }
         None
+    }
+
+    /// Lists a connection that may have room again.
+    #[inline]
+    fn list(&mut self, cx: &Context<'_>, key: Key) {
+        let is_kept = cx.common.connection == ConnectionMode::KeepAlive;
+        if let Some(connection) = self.connections.get(key)
+            && !connection.is_listed
+            && is_kept
+        {
+            connection.is_listed = true;
+            self.with_room.push(key);
+        }
+    }
+
+    #[inline]
+    fn send_later(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get(key)
+            && !connection.may_send
+        {
+            connection.may_send = true;
+            self.unsent.push(key);
+        }
+    }
+
+    /// A new connection; without one the request has failed, or waits.
+    fn connect(&mut self, cx: &mut Context<'_>, request: Pending) -> Option<Key> {
+        let transport = cx.open(request)?;
+        // Refused by unix sockets only, which have no such delay.
+        drop(transport.socket.set_no_delay());
+        let http = Multiplexed::new(self.setup.slots, !self.jars.is_empty());
+        let key = self.connections.insert(Connection {
+            transport,
+            http,
+            is_listed: false,
+            may_send: false,
+            awaits_writable: false,
+        });
+        let socket = &self.connections.get(key)?.transport.socket;
+        if cx.poller.add(socket, key.token(), Interest::Readable).is_err() {
+            self.connections.remove(key);
+            cx.fail(request, RequestError::AddressUnavailable);
+            return None;
+        }
+        self.list(cx, key);
+        Some(key)
     }
 
     /// Something happened to a connection.
@@ -91,66 +136,103 @@ impl<'a> Http2<'a> {
         if readiness.is_readable {
             self.read(cx, key);
         }
-        self.advance(cx, key);
+        self.send_later(key);
     }
 
+    /// Reads what there is.
     fn read(&mut self, cx: &mut Context<'_>, key: Key) {
-        for _ in 0..READS_IN_A_ROW {
+        for n in 1.. {
             let Some(connection) = self.connections.get(key) else { return };
-            match connection.transport.receive(&mut cx.buffer) {
-                Ok(read) if read.count == 0 => return connection.http.pipe.end(),
-                Ok(read) => {
-                    connection.http.pipe.feed(&cx.buffer[..read.count]);
-                    if !read.has_more {
-                        return;
-                    }
+            let Connection { transport, http, .. } = connection;
+            let (goes_on, stamp) = match transport.receive(&mut cx.buffer) {
+                Ok(read) if read.count == 0 => {
+                    http.end(&mut self.ended);
+                    (false, None)
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Ok(read) => {
+                    let bytes = &cx.buffer[..read.count];
+                    http.receive(bytes, &mut self.jars, &mut self.ended);
+                    if http.is_amid_reply() {
+                        cx.batching.reply_is_partial();
+                    }
+                    // An end that was read already is reported by no poller.
+                    let goes_on = n < READS_IN_A_ROW || transport.has_ended();
+                    (read.has_more && goes_on, read.stamp)
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => (false, None),
                 Err(error) => return self.break_off(cx, key, &error),
+            };
+            self.settle(cx, key, stamp);
+            if !goes_on {
+                return;
             }
         }
     }
 
-    /// Lets the library work and the bytes flow, and ends the requests whose streams have ended.
-    fn advance(&mut self, cx: &mut Context<'_>, key: Key) {
-        let mut ended = std::mem::take(&mut self.ended);
-        while let Some(connection) = self.connections.get(key) {
-            connection.http.drive(&mut ended);
-            if let Err(error) = self.send(cx, key) {
-                self.break_off(cx, key, &error);
-            }
-            if ended.is_empty() {
-                break;
-            }
+    /// Ends the requests whose streams have ended. `stamp`: when the last bytes of their replies
+    /// arrived, where the kernel says so.
+    fn settle(&mut self, cx: &mut Context<'_>, key: Key, stamp: Option<u64>) {
+        if !self.ended.is_empty() {
             cx.read_clock();
-            for stream in ended.drain(..) {
-                end(cx, stream);
-            }
+            let mut ended = std::mem::take(&mut self.ended);
+            ended.drain(..).for_each(|stream| end(cx, stream, stamp));
+            self.ended = ended;
+            self.list(cx, key);
         }
-        self.ended = ended;
         let is_fresh = cx.common.connection == ConnectionMode::Fresh;
-        if let Some(Connection { http, .. }) = self.connections.get(key)
-            && (http.is_over || (is_fresh && http.busy() == 0))
-        {
+        let Some(Connection { http, transport, .. }) = self.connections.get(key) else { return };
+        if http.is_over() {
+            // Why the connection ends; whether it arrives changes nothing.
+            drop(transport.send(http.unsent(&self.setup.requests, |_, _| {})));
+        }
+        if http.is_over() || (is_fresh && http.busy() == 0) {
             self.connections.remove(key);
+        }
+    }
+
+    /// Sends what waits on all connections.
+    #[inline]
+    pub fn flush(&mut self, cx: &mut Context<'_>) {
+        while let Some(key) = self.unsent.pop() {
+            if let Some(connection) = self.connections.get(key) {
+                connection.may_send = false;
+                if let Err(error) = self.send(cx, key) {
+                    self.break_off(cx, key, &error);
+                }
+            }
         }
     }
 
     /// Sends what waits. Requests that left with it were sent now.
     fn send(&mut self, cx: &mut Context<'_>, key: Key) -> io::Result<()> {
         let Some(connection) = self.connections.get(key) else { return Ok(()) };
-        let transport = &mut connection.transport;
-        let count = connection.http.pipe.send(|bytes| transport.send(bytes))?;
-        let is_waiting = connection.http.pipe.has_unsent() || transport.has_unsent();
-        if !connection.http.pipe.has_unsent() {
-            let left = connection.http.mark_sent(cx.now);
-            let each = count / left.len().max(1);
-            left.iter().for_each(|request| cx.sink.recorder.sent(request, each));
-        }
-        if connection.awaits_writable != is_waiting {
-            connection.awaits_writable = is_waiting;
+        let Connection { transport, http, .. } = connection;
+        let recorder = &mut cx.sink.recorder;
+        cx.now = cx.clock.now();
+        http.begin(cx.now);
+        let sent = loop {
+            let more = |request: &Pending, bytes| recorder.bytes_out(request.due, bytes);
+            let outcome = match http.unsent(&self.setup.requests, more) {
+                // TLS may hold some of what was handed over in full.
+                [] => break transport.flush(),
+                bytes => transport.send(bytes),
+            };
+            match outcome {
+                Ok(count) => {
+                    http.sent(count, cx.now, |request, bytes| recorder.sent(request, bytes));
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        let awaits_room = match sent {
+            Ok(()) => false,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => transport.awaits_room(),
+            Err(error) => return Err(error),
+        };
+        if connection.awaits_writable != awaits_room {
+            connection.awaits_writable = awaits_room;
             let interest =
-                if is_waiting { Interest::ReadableAndWritable } else { Interest::Readable };
+                if awaits_room { Interest::ReadableAndWritable } else { Interest::Readable };
             // It is registered, so that only a broken environment refuses; the timeout ends it
             // then.
             drop(cx.poller.modify(&connection.transport.socket, key.token(), interest));
@@ -162,36 +244,34 @@ impl<'a> Http2<'a> {
     fn break_off(&mut self, cx: &mut Context<'_>, key: Key, error: &io::Error) {
         let class = cx.dialer.classify(error);
         let Some(mut connection) = self.connections.remove(key) else { return };
-        let lost = connection.http.give_up(|_| true);
+        connection.http.give_up(class, |_| true, &mut self.ended);
         drop(connection);
-        cx.read_clock();
-        for (request, bytes_in) in lost {
-            cx.end(Ended { bytes_in, ..request.failed(class, cx.now) });
-        }
+        self.settle(cx, key, None);
     }
 
     /// Times out the requests for which the condition holds.
     pub fn expire(&mut self, cx: &mut Context<'_>, is_overdue: impl Fn(&Pending) -> bool) {
-        for key in self.connections.find(|_| true).collect::<Vec<_>>() {
+        for key in self.connections.find(|one| one.http.busy() > 0).collect::<Vec<_>>() {
             let Some(connection) = self.connections.get(key) else { continue };
-            let given_up = connection.http.give_up(&is_overdue);
-            if given_up.is_empty() {
-                continue;
+            connection.http.give_up(RequestError::Timeout, &is_overdue, &mut self.ended);
+            if !self.ended.is_empty() {
+                self.settle(cx, key, None);
+                self.send_later(key);
             }
-            for (request, bytes_in) in given_up {
-                cx.end(Ended { bytes_in, ..request.failed(RequestError::Timeout, cx.now) });
-            }
-            self.advance(cx, key);
         }
+        self.flush(cx);
     }
 }
 
 /// The end of a stream is that of its request, unless it can be sent again.
-fn end(cx: &mut Context<'_>, stream: EndedStream) {
-    let EndedStream { request, result, received, may_be_sent_again } = stream;
+fn end(cx: &mut Context<'_>, stream: EndedStream, stamp: Option<u64>) {
+    let EndedStream { request, result, bytes_in, bytes_out, marks, may_be_sent_again } = stream;
     if result.is_err() && may_be_sent_again && !request.is_retry {
         return cx.scheduler.put_back(Pending { is_retry: true, ..request });
     }
-    let failed = request.failed(RequestError::ClosedEarly, cx.now);
-    cx.end(Ended { result, bytes_in: received, ..failed });
+    let at = match result {
+        Ok(_) => cx.batching.arrival(stamp, request.exchange_start(), cx.now),
+        Err(_) => cx.now,
+    };
+    cx.end(Ended { request, at, result, bytes_out, bytes_in, marks });
 }

@@ -23,17 +23,25 @@ impl<'a> Exchange<'a> {
     pub fn new(cx: &Context<'a>, clients: Option<u32>, max_lingering: usize) -> Self {
         match &cx.common.http2 {
             None => Self::Http1(Http1::new(cx, clients, max_lingering)),
-            Some(setup) => Self::Http2(Http2::new(setup)),
+            Some(setup) => Self::Http2(Http2::new(cx, setup, clients)),
         }
     }
 
-    /// Puts a request on its way.
+    /// Puts a request on its way; it has left after the next [`flush`](Self::flush).
     pub fn dispatch(&mut self, cx: &mut Context<'_>, request: Pending) {
         cx.scheduler.begin();
         let request = Pending { begun: cx.now, ..request };
         match self {
             Self::Http1(http1) => http1.dispatch(cx, request),
             Self::Http2(http2) => http2.dispatch(cx, request),
+        }
+    }
+
+    /// Sends what was put on its way and has not left yet.
+    #[inline]
+    pub fn flush(&mut self, cx: &mut Context<'_>) {
+        if let Self::Http2(http2) = self {
+            http2.flush(cx);
         }
     }
 

@@ -1,14 +1,17 @@
 //! What requests that are under way come to, whatever bytes a server sends. Only fuzzing has it.
 
-use super::{EndedStream, Http2Request, Multiplexed};
+use super::connection::Multiplexed;
+use super::request::Http2Request;
+use super::stream::EndedStream;
 use crate::load::lifecycle::Pending;
+use crate::load::request::Values;
 use crate::load::shape::Nanos;
 use crate::terms::{RequestError, Target};
 
 /// How a connection on which this many requests were sent ended.
 #[derive(Debug)]
 pub struct FuzzedConnection {
-    /// Of each request that ended its status, and the bytes of its body.
+    /// Of each request that ended its status, and the bytes of its frames.
     pub ended: Vec<(Result<u16, RequestError>, u64)>,
     /// Requests that have not ended with the connection.
     pub left: usize,
@@ -24,30 +27,35 @@ pub fn fuzzed(
     bytes: &[u8],
     mut length: impl FnMut() -> usize,
 ) -> FuzzedConnection {
-    let mut connection = Multiplexed::new().expect("a connection begins with nothing from outside");
+    let target = Target { method: "POST".into(), body: vec![b'x'; 100_000], ..Target::get("/") };
+    let targets = [Target::get("/"), target];
+    let make = |target| Http2Request::new(target, "http", "app.test", &Values::default());
+    let mut messages = targets.each_ref().map(|target| make(target).expect("it has no variables"));
+    let slots = Http2Request::share_table(&mut messages, &[1, 1]);
+    let mut connection = Multiplexed::new(slots, false);
     let (mut ended, mut most_unsent, mut at) = (Vec::new(), 0, 0);
-    let message = Http2Request::new(&Target::get("/"), "http", "app.test").expect("it is valid");
     for number in 0..requests {
-        let request = Pending { number, ..Pending::new(Nanos::default(), Nanos::default()) };
-        if connection.has_room(usize::MAX) {
-            connection.send(request, &message).expect("a new connection takes requests");
-        }
+        let target = (number % 2) as u32;
+        let request =
+            Pending { number, target, ..Pending::new(Nanos::default(), Nanos::default()) };
+        connection.send(request, &messages[target as usize], &[]);
     }
+    let first = connection.unsent(&messages, |_, _| {}).len();
+    connection.sent(first, Nanos::default(), |_, _| {});
     loop {
-        connection.drive(&mut ended);
-        most_unsent = most_unsent.max(connection.pipe.unsent());
+        let unsent = connection.unsent(&messages, |_, _| {}).len();
+        most_unsent = most_unsent.max(unsent);
         if server_reads {
-            connection.pipe.send(|bytes| Ok(bytes.len())).expect("all of it is taken");
+            connection.sent(unsent, Nanos::default(), |_, _| {});
         }
         if at == bytes.len() {
             break;
         }
         let piece = &bytes[at..bytes.len().min(at + length())];
-        connection.pipe.feed(piece);
+        connection.receive(piece, &mut [], &mut ended);
         at += piece.len();
     }
-    connection.pipe.end();
-    connection.drive(&mut ended);
-    let ended = ended.into_iter().map(|EndedStream { result, received, .. }| (result, received));
+    connection.end(&mut ended);
+    let ended = ended.into_iter().map(|EndedStream { result, bytes_in, .. }| (result, bytes_in));
     FuzzedConnection { ended: ended.collect(), left: connection.busy(), most_unsent }
 }

@@ -17,6 +17,34 @@ pub struct Marks {
     pub has_via: bool,
 }
 
+impl Marks {
+    /// Whether a header of this name may say something of them. Any other costs the look at its
+    /// length.
+    pub fn are_told_by(name: &[u8]) -> bool {
+        match name.len() {
+            3 => name.eq_ignore_ascii_case(b"age") || name.eq_ignore_ascii_case(b"via"),
+            15 if name.eq_ignore_ascii_case(b"cf-cache-status") => true,
+            7.. => matches!(name[0], b'x' | b'X') && name[..7].eq_ignore_ascii_case(b"x-cache"),
+            _ => false,
+        }
+    }
+
+    /// Takes note of a header.
+    pub fn notice(&mut self, name: &[u8], value: &[u8]) {
+        match name.len() {
+            _ if !Self::are_told_by(name) => {}
+            3 if name.eq_ignore_ascii_case(b"age") => self.is_cached |= is_above_zero(value),
+            3 => self.has_via = true,
+            _ => self.is_cached |= says_hit(value),
+        }
+    }
+
+    /// These, of a reply with this status.
+    pub fn of_status(self, status: u16) -> Self {
+        Self { is_cached: self.is_cached || status == 304, ..self }
+    }
+}
+
 /// How the end of the body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
@@ -38,8 +66,7 @@ pub struct Head {
     says_keep_alive: bool,
     /// The last line was one of ours: a folded continuation could change what it means.
     is_after_framing: bool,
-    is_cached: bool,
-    has_via: bool,
+    marks: Marks,
 }
 
 const VERSION: &[u8] = b"HTTP/1.";
@@ -83,25 +110,10 @@ impl Head {
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.read_encoding(value),
             _ => {
                 self.is_after_framing = false;
-                self.notice(name, value);
+                self.marks.notice(name, value);
             }
         }
         if self.is_after_framing && line.is_cut { Err(Malformed) } else { Ok(()) }
-    }
-
-    /// Headers about a cache or a proxy on the way. Any other costs the look at its length.
-    fn notice(&mut self, name: &[u8], value: &[u8]) {
-        match name.len() {
-            3 if name.eq_ignore_ascii_case(b"age") => self.is_cached |= is_above_zero(value),
-            3 if name.eq_ignore_ascii_case(b"via") => self.has_via = true,
-            15 if name.eq_ignore_ascii_case(b"cf-cache-status") => {
-                self.is_cached |= says_hit(value);
-            }
-            7.. if matches!(name[0], b'x' | b'X') && name[..7].eq_ignore_ascii_case(b"x-cache") => {
-                self.is_cached |= says_hit(value);
-            }
-            _ => {}
-        }
     }
 
     fn read_connection(&mut self, value: &[u8]) {
@@ -134,7 +146,7 @@ impl Head {
 
     /// What the head says of caches and proxies.
     pub fn marks(&self) -> Marks {
-        Marks { is_cached: self.is_cached || self.status == 304, has_via: self.has_via }
+        self.marks.of_status(self.status)
     }
 
     /// 1xx: another head follows.

@@ -11,8 +11,7 @@ mod variables;
 use super::error::LoadError;
 use crate::terms::{ConnectionMode, Target};
 pub use mix::Mix;
-pub use template::Template;
-use template::{Component, Pieces};
+pub use template::{Component, Pieces, Template};
 pub use variables::{Values, Variables};
 
 /// A request ready to be sent.
@@ -25,10 +24,48 @@ pub struct Request {
     pub is_idempotent: bool,
 }
 
+/// What is sent: the same each time, or put together each time.
 #[derive(Debug)]
-enum Content {
+pub enum Content {
     Same(Vec<u8>),
     Template(Template),
+}
+
+impl Content {
+    /// A head and a body, either of which may be empty.
+    pub fn new(head: Pieces, body: Pieces, values: &Values) -> Self {
+        match (head.as_text(), body.as_text()) {
+            (Some(head), Some(body)) => Self::Same([head, body].concat()),
+            _ => Self::Template(Template::new(head, body, values)),
+        }
+    }
+
+    /// A target's body alone.
+    ///
+    /// # Errors
+    /// A variable that is unknown.
+    pub fn of_body(target: &Target, values: &Values) -> Result<Self, String> {
+        Ok(Self::new(Pieces::default(), body(target, values)?, values))
+    }
+
+    /// All of it, if it is the same each time.
+    pub fn same(&self) -> Option<&[u8]> {
+        match self {
+            Self::Same(bytes) => Some(bytes),
+            Self::Template(_) => None,
+        }
+    }
+
+    /// As it is sent with request `number` of the load, put together in `spare` if need be.
+    pub fn render<'a>(&'a self, number: u64, spare: &'a mut Vec<u8>) -> &'a [u8] {
+        match self {
+            Self::Same(bytes) => bytes,
+            Self::Template(template) => {
+                template.render(number, &[], spare);
+                spare
+            }
+        }
+    }
 }
 
 /// Headers of ours that a target's own header of the same name replaces.
@@ -48,10 +85,7 @@ impl Request {
         let refuse = |what| LoadError::Plan(format!("target '{target}': {what}"));
         let body = body(target, values).map_err(refuse)?;
         let head = head(target, host, mode, &body, values).map_err(refuse)?;
-        let content = match (head.as_text(), body.as_text()) {
-            (Some(head), Some(body)) => Content::Same([head, body].concat()),
-            _ => Content::Template(Template::new(head, body, values)),
-        };
+        let content = Content::new(head, body, values);
         let idempotent = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
         Ok(Self {
             content,
@@ -112,9 +146,7 @@ fn head(
             head.push_text(format!("{name}: {value}\r\n"));
         }
     }
-    // A method that usually has a body says so even when it is empty; servers may insist.
-    let expects_body = ["POST", "PUT", "PATCH"].contains(&target.method.as_str());
-    if expects_body || !target.body.is_empty() {
+    if says_length(&target.method, target.body.is_empty()) {
         head.push_text("Content-Length: ");
         head.push_length(body);
         head.push_text("\r\n");
@@ -134,6 +166,11 @@ fn head(
     }
     head.push_text("\r\n");
     Ok(head)
+}
+
+/// A method that usually has a body says how long it is even when it is empty; servers may insist.
+pub fn says_length(method: &str, is_empty: bool) -> bool {
+    !is_empty || ["POST", "PUT", "PATCH"].contains(&method)
 }
 
 fn own_headers(host: &str, mode: ConnectionMode) -> Vec<(&'static str, &str)> {

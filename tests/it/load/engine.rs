@@ -93,6 +93,7 @@ pub fn total(record: &LoadRecord) -> LoadSecond {
         all.bytes_in += second.bytes_in;
         all.bytes_out += second.bytes_out;
         all.replies += second.replies;
+        all.cached += second.cached;
         for (status, count) in &second.status {
             *all.status.entry(*status).or_default() += count;
         }

@@ -1,15 +1,17 @@
 //! HTTP/2: several requests on a connection, and servers that misbehave in its own ways.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sweetspot::load::shape::Shape;
-use sweetspot::load::{LoadSpec, Protocol};
+use sweetspot::load::{Address, LoadSpec, Protocol};
 use sweetspot::terms::{ConnectionMode, ErrorCounts, Target};
 
 use super::engine::{at_rate, errors_of, ms, run, spec, total};
-use super::server::{Connection, Server};
+use super::server::{Connection, Seen, Server};
 
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
@@ -169,18 +171,143 @@ fn what_is_no_http2_or_no_answer_has_its_class() {
     assert_eq!((errors.total(), completed), (10, 0), "{errors:?}");
 }
 
-#[test]
-fn bodies_are_sent_and_what_only_http1_can_say_is_refused() {
-    let server = answering(done);
-    let post = |body: Vec<u8>| Target { method: "POST".into(), body, ..Target::get("/a") };
-    let spec = http2(&server, at_rate(200.0), 5);
-    let targets = vec![post(b"hello".to_vec())];
-    let all = total(&run(&LoadSpec { targets, ..spec.clone() }));
-    assert_eq!(all.status, [(200, 5)].into(), "{:?}", all.errors);
+/// A server of other people's making. It answers with a body and trailers, sets a cookie of its own
+/// for whoever has none, and notes what it was asked in this form: the method and path, a line a
+/// field, an empty line and the body.
+fn by_others() -> Server {
+    let cookies = Arc::new(AtomicUsize::new(0));
+    Server::start(move |connection| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let stream = connection.stream.try_clone().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        runtime.block_on(async {
+            let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+            let Ok(mut http) = h2::server::handshake(stream).await else { return };
+            while let Some(Ok((request, respond))) = http.accept().await {
+                let (seen, cookies) = (connection.seen.clone(), cookies.clone());
+                tokio::spawn(async move {
+                    // The test is over when it is not answered.
+                    drop(answer(request, respond, &seen, &cookies).await);
+                });
+            }
+        });
+    })
+}
 
-    let targets = vec![post(b"{{seq}}".to_vec())];
-    let go_on = &mut |_: &_| std::ops::ControlFlow::Continue(());
-    let spec = LoadSpec { targets, ..spec };
-    let refused = sweetspot::load::run(&spec, &Default::default(), go_on).unwrap_err();
-    assert!(refused.to_string().contains("HTTP/1.1 only"), "{refused}");
+async fn answer(
+    request: http::Request<h2::RecvStream>,
+    mut respond: h2::server::SendResponse<bytes::Bytes>,
+    seen: &Seen,
+    cookies: &AtomicUsize,
+) -> Result<(), h2::Error> {
+    let (head, mut stream) = request.into_parts();
+    let mut body = Vec::new();
+    while let Some(piece) = stream.data().await {
+        let piece = piece?;
+        stream.flow_control().release_capacity(piece.len())?;
+        body.extend_from_slice(&piece);
+    }
+    let mut text = format!("{} {}\n", head.method, head.uri.path());
+    for (name, value) in &head.headers {
+        text += &format!("{name}: {}\n", value.to_str().unwrap());
+    }
+    seen.requests.lock().unwrap().push(text + "\n" + std::str::from_utf8(&body).unwrap());
+    let mut reply = http::Response::builder().header("x-cache", "HIT").header("x-any", "thing");
+    if !head.headers.contains_key("cookie") {
+        let id = cookies.fetch_add(1, Ordering::SeqCst);
+        reply = reply.header("set-cookie", format!("id={id}; Path=/"));
+    }
+    let mut stream = respond.send_response(reply.body(()).unwrap(), false)?;
+    stream.send_data("hello".into(), false)?;
+    let trailers = [("x-sum", "5")].map(|(name, value)| {
+        (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
+    });
+    stream.send_trailers(trailers.into_iter().collect())
+}
+
+fn patient(spec: LoadSpec) -> LoadSpec {
+    LoadSpec { timeout: ms(20_000), ..spec }
+}
+
+#[test]
+fn bodies_and_variables_arrive_as_they_were_meant() {
+    let server = by_others();
+    let large = "x".repeat(200_000);
+    let target = |body: String| Target {
+        method: "POST".into(),
+        headers: vec![("X-Id".into(), "{{uuid}}".into()), ("X-Same".into(), "same".into())],
+        body: body.into_bytes(),
+        ..Target::get("/orders/{{seq}}")
+    };
+    let targets = vec![target(large.clone()), target(format!("{{{{seq}}}}{large}"))];
+    let spec = patient(http2(&server, at_rate(200.0), 20));
+    let all = total(&run(&LoadSpec { targets, ..spec }));
+    assert_eq!(all.status, [(200, 20)].into(), "{:?}", all.errors);
+    assert!(all.bytes_out > 20 * 200_000 && all.cached == 20, "{all:?}");
+    let requests = server.seen.requests.lock().unwrap();
+    let mut ids = BTreeSet::new();
+    for request in requests.iter() {
+        let (head, body) = request.split_once("\n\n").unwrap();
+        let number = head.lines().next().unwrap().strip_prefix("POST /orders/").unwrap();
+        let has = |line: &str| head.lines().any(|one| one == line);
+        assert!(has("x-same: same") && has(&format!("content-length: {}", body.len())), "{head}");
+        let is_meant = body == large || body == format!("{number}{large}");
+        assert!(is_meant, "{head}: {} bytes", body.len());
+        ids.extend(head.lines().find_map(|line| line.strip_prefix("x-id: ")).map(String::from));
+    }
+    assert_eq!((requests.len(), ids.len()), (20, 20));
+}
+
+#[test]
+fn each_client_sends_the_cookies_that_it_was_given() {
+    let server = by_others();
+    let three_clients = Shape::Clients { clients: 3, think: ms(1) };
+    let headers = vec![("Cookie".into(), "own=1".into())];
+    let spec = patient(http2(&server, three_clients, 60));
+    for targets in [vec![Target::get("/")], vec![Target { headers, ..Target::get("/") }]] {
+        let spec = LoadSpec { targets, keeps_cookies: true, ..spec.clone() };
+        let all = total(&run(&spec));
+        assert_eq!(all.status, [(200, 60)].into(), "{:?}", all.errors);
+    }
+    let requests = server.seen.requests.lock().unwrap();
+    let with = |cookies: &str| {
+        let line = format!("\ncookie: {cookies}\n");
+        requests.iter().filter(|request| request.contains(&line)).count()
+    };
+    let counts = [with("id=0"), with("id=1"), with("id=2")];
+    assert_eq!(counts.iter().sum::<usize>(), 60 - 3, "each lacked it once: {counts:?}");
+    assert_eq!(with("own=1"), 60, "who has one is given none");
+}
+
+#[test]
+fn requests_that_are_due_together_leave_together() {
+    let server = by_others();
+    let clients = Shape::Clients { clients: 4, think: ms(0) };
+    let all = total(&run(&patient(http2(&server, clients, 400))));
+    assert_eq!(all.status, [(200, 400)].into(), "{:?}", all.errors);
+    assert_eq!(server.seen.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn over_a_unix_socket_all_is_the_same_and_a_full_queue_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let answering = std::thread::spawn(move || {
+        for stream in listener.incoming().take(50) {
+            let mut stream = stream.unwrap();
+            let mut preface = [0; 24];
+            stream.read_exact(&mut preface).unwrap();
+            let reply = [frame(SETTINGS, 0, 0, &[]), done(1)].concat();
+            drop(stream.write_all(&reply));
+            drop(stream.read_to_end(&mut Vec::new()));
+        }
+    });
+    let server = Server::answering("");
+    let spec = http2(&server, at_rate(2000.0), 50);
+    let address = Address::Unix(path);
+    let spec = LoadSpec { address, connection: ConnectionMode::Fresh, ..patient(spec) };
+    let all = total(&run(&spec));
+    assert_eq!(all.status, [(200, 50)].into(), "{:?}", all.errors);
+    answering.join().unwrap();
 }

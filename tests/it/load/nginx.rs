@@ -90,8 +90,11 @@ fn nginx_with_tls_on_a_unix_socket_is_measured() {
             let what = format!("{protocols}, {connection}, HTTP/{http}");
             assert_eq!(result["status"]["200"], 50, "{what}: {result}");
         }
-        let result = load("https://app.test/large", &["--rate", "5/s", "--requests", "6"]);
-        assert_eq!(result["status"]["200"], 6, "{protocols}: {result}");
-        assert!(result["bytes_in"].as_u64().unwrap() >= 60_000_000);
+        for http in ["1.1", "2"] {
+            let rate = ["--rate", "5/s", "--requests", "6", "--http", http];
+            let result = load("https://app.test/large", &rate);
+            assert_eq!(result["status"]["200"], 6, "{protocols}, HTTP/{http}: {result}");
+            assert!(result["bytes_in"].as_u64().unwrap() >= 60_000_000);
+        }
     }
 }
