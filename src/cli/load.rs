@@ -5,7 +5,6 @@ mod fleet;
 mod options;
 mod outputs;
 mod pods;
-mod progress;
 mod tls;
 
 use std::cell::RefCell;
@@ -14,6 +13,7 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 
 use super::exit::of_load;
+use super::progress::Progress;
 use super::push::push_to;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
@@ -22,7 +22,6 @@ use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
 use crate::terms::{LiveSecond, RequestRow, StopSignal};
 use options::{Options, asked};
-use progress::Progress;
 
 const AFTER_HELP: &str = r#"Examples:
   sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s

@@ -17,6 +17,7 @@ mod load;
 mod options;
 mod order;
 mod predict;
+mod progress;
 mod push;
 mod report;
 mod resolved;

@@ -13,6 +13,8 @@ pub mod ecs;
 pub mod kubernetes;
 #[expect(clippy::disallowed_methods, reason = "starts processes here, and waits for them")]
 pub mod local;
+#[expect(clippy::disallowed_methods, reason = "makes files, for what is to be put back")]
+mod private;
 #[expect(clippy::disallowed_methods, reason = "runs commands, and waits for what they do")]
 pub mod remote;
 pub mod simulated;

@@ -38,18 +38,17 @@ impl Subject {
             return Records(of_cluster(asked).into());
         }
         if let Some(AskedRemote { remote, source }) = &self.remote {
+            let (by_kamal, destination, service) = match &remote.by {
+                Platform::Any => (false, None, None),
+                Platform::Kamal { destination } => (true, destination.clone(), None),
+                Platform::Ecs(name) => (false, None, Some(name.to_string())),
+            };
             let value = PlannedValue::Remote {
                 url: remote.url.to_string(),
-                by_kamal: matches!(remote.by, Platform::Kamal { .. }),
-                destination: match &remote.by {
-                    Platform::Kamal { destination } => destination.clone(),
-                    Platform::Any | Platform::Ecs(_) => None,
-                },
+                by_kamal,
+                destination,
                 is_asked_when_ready: remote.commands.ready.is_some(),
-                service: match &remote.by {
-                    Platform::Ecs(name) => Some(name.to_string()),
-                    Platform::Any | Platform::Kamal { .. } => None,
-                },
+                service,
             };
             return Records(vec![PlanRecord { value, source: source.clone() }]);
         }

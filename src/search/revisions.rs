@@ -304,7 +304,7 @@ impl Revisions {
         seen.p95_s.push(load.latency_s.p95);
         let (due, bad) = &mut self.failed[side as usize];
         *due += load.due;
-        *bad += load.due.saturating_sub(load.good());
+        *bad += load.failed();
     }
 
     /// The block is begun anew: one side of it alone tells nothing.

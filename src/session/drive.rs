@@ -189,13 +189,11 @@ impl Log<'_> {
             .map_err(TuneError::Report)
     }
 
-    /// A doubt is raised once, whatever its figures.
     fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
-        if self.warned.iter().any(|known| known.is_like(&warning)) {
-            return Ok(());
+        match warning.raise_in(&mut self.warned) {
+            true => self.emit(elapsed, EventKind::Warned(warning)),
+            false => Ok(()),
         }
-        self.warned.push(warning.clone());
-        self.emit(elapsed, EventKind::Warned(warning))
     }
 }
 

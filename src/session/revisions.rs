@@ -24,9 +24,7 @@ use super::doctor::{self, DoctorSettings};
 use crate::place::Place;
 use crate::plan::{Key, Typed, resolve};
 use crate::search::{Revisions, RevisionsPlan};
-use crate::terms::{
-    CompareNote, CompareReport, Configuration, PlannedGoal, Side, Threads, Workers,
-};
+use crate::terms::{CompareNote, CompareReport, Configuration, PlannedGoal, Side};
 
 /// Compares two revisions, within six minutes unless another budget was typed.
 ///
@@ -94,19 +92,19 @@ pub fn compare(
 /// What differs from the setting that A runs with today.
 fn setting(typed: &Typed, a: &Ready) -> Result<Configuration, RevisionsError> {
     let Configuration { workers, threads } = a.inspection.current;
-    let one_workers = |all: &[Workers]| match all {
-        [one] => Ok(*one),
-        _ => Err(RevisionsError::SeveralSettings { flag: Key::Workers.name() }),
-    };
-    let one_threads = |all: &[Threads]| match all {
-        [one] => Ok(*one),
-        _ => Err(RevisionsError::SeveralSettings { flag: Key::Threads.name() }),
-    };
-    // Those of a plan file are for a tune.
     Ok(Configuration {
-        workers: if typed.has(Key::Workers) { one_workers(&a.plan.workers)? } else { workers },
-        threads: if typed.has(Key::Threads) { one_threads(&a.plan.threads)? } else { threads },
+        workers: typed_or(typed, Key::Workers, &a.plan.workers, workers)?,
+        threads: typed_or(typed, Key::Threads, &a.plan.threads, threads)?,
     })
+}
+
+/// The one number that was typed, or today's: those of a plan file are for a tune.
+fn typed_or<T: Copy>(typed: &Typed, key: Key, all: &[T], today: T) -> Result<T, RevisionsError> {
+    match all {
+        _ if !typed.has(key) => Ok(today),
+        [one] => Ok(*one),
+        _ => Err(RevisionsError::SeveralSettings { flag: key.name() }),
+    }
 }
 
 fn notes(

@@ -30,6 +30,13 @@ pub enum Standing {
     Undecided,
 }
 
+impl Standing {
+    /// Better or worse.
+    pub const fn is_changed(self) -> bool {
+        matches!(self, Self::Better | Self::Worse)
+    }
+}
+
 /// One figure on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedFigure {

@@ -218,7 +218,7 @@ impl LoadSummary {
 
     /// Requests without a good reply.
     pub fn failed(&self) -> u64 {
-        self.due - self.good()
+        self.due.saturating_sub(self.good())
     }
 
     /// Share of all requests without a good reply (0..=1).

@@ -53,6 +53,16 @@ impl Warning {
         self.code() == other.code()
     }
 
+    /// Is added to those that are known, unless one of its kind is: a doubt is raised once,
+    /// whatever its figures. True where it was added.
+    pub fn raise_in(&self, known: &mut Vec<Self>) -> bool {
+        let is_new = !known.iter().any(|one| one.is_like(self));
+        if is_new {
+            known.push(self.clone());
+        }
+        is_new
+    }
+
     /// What is doubtful about the load generator.
     pub fn of_generator(&self) -> Option<GeneratorDoubt> {
         match self {

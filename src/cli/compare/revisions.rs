@@ -6,11 +6,11 @@ use anyhow::Context as _;
 use clap::ValueHint;
 
 use crate::cli::options::{Selection, TypedOf};
+use crate::cli::progress::Progress;
 use crate::cli::turn::TurnArgument;
 use crate::cli::{UsageError, interrupt};
 use crate::plan::{Key, Typed};
 use crate::report::document;
-use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::local;
 use crate::session::revisions::{Question, Range, RevisionsError, Step, compare as measure};
 use crate::terms::CompareReport;
@@ -78,9 +78,9 @@ pub fn compare(
         prepare: arguments.prepare.as_deref(),
         stop,
     };
-    let mut progress = Progress::new(shows_progress);
-    let report = measure(&question, &mut |step| progress.show(&step));
-    drop(progress);
+    let mut shown = Shown { on: Progress::new(!shows_progress), blocks: None };
+    let report = measure(&question, &mut |step| shown.show(&step));
+    drop(shown);
     report.map_err(with_exit_code)
 }
 
@@ -91,34 +91,21 @@ fn with_exit_code(error: RevisionsError) -> anyhow::Error {
     }
 }
 
-/// How far it is, on standard error: a line that is drawn over itself, or, where there is no
-/// terminal, a line for each block.
-enum Progress {
-    Nowhere,
-    Line(ProgressLine),
-    Lines { blocks: Option<u32> },
+/// How far it is: on a terminal a line that is drawn over itself, elsewhere one for each block.
+struct Shown {
+    on: Progress,
+    blocks: Option<u32>,
 }
 
-impl Progress {
-    fn new(is_wanted: bool) -> Self {
-        match (is_wanted, can_redraw()) {
-            (false, _) => Self::Nowhere,
-            (true, true) => Self::Line(ProgressLine::on(Channel::standard_error())),
-            (true, false) => Self::Lines { blocks: None },
-        }
-    }
-
+impl Shown {
     fn show(&mut self, step: &Step<'_>) {
-        match (self, step) {
-            (Self::Nowhere, _) => {}
-            // A terminal that is gone is no reason not to measure.
-            (Self::Line(line), step) => drop(line.show(&said(step))),
-            (Self::Lines { blocks }, Step::Measuring { blocks: now, .. }) => {
-                if blocks.replace(*now) != Some(*now) {
-                    eprintln!("{}", said(step));
-                }
+        match step {
+            Step::Measuring { blocks, .. } if self.blocks.replace(*blocks) == Some(*blocks) => {
+                self.on.draw(&said(step));
             }
-            (Self::Lines { .. }, step) => eprintln!("{}", said(step)),
+            Step::Measuring { .. } | Step::CheckingOut { .. } | Step::Preparing { .. } => {
+                self.on.draw_or_say(&said(step));
+            }
         }
     }
 }

@@ -7,8 +7,8 @@ use anyhow::Context;
 
 use super::options::{Options, asked};
 use super::outputs::{self, Output};
-use super::progress;
 use crate::cli::exit::of_load;
+use crate::cli::progress;
 use crate::cli::{Exit, UsageError, interrupt};
 use crate::report::load::capacity as shown;
 use crate::report::load::{Format, Report, text};

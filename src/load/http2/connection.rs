@@ -261,16 +261,18 @@ impl Multiplexed {
     fn fail(&mut self, reason: Reason, ended: &mut Vec<EndedStream>) {
         let payload = [[0; 4], reason.0.to_be_bytes()].concat();
         frame::write(kind::GOAWAY, 0, 0, &payload, &mut self.out.bytes);
-        self.has_ended = true;
-        let lost = self.streams.drain(..);
-        ended.extend(lost.map(|stream| stream.ended(Err(RequestError::Malformed))));
+        self.lose_all(RequestError::Malformed, ended);
     }
 
     /// The server has closed the connection.
     pub fn end(&mut self, ended: &mut Vec<EndedStream>) {
+        self.lose_all(RequestError::ClosedEarly, ended);
+    }
+
+    fn lose_all(&mut self, error: RequestError, ended: &mut Vec<EndedStream>) {
         self.has_ended = true;
         let lost = self.streams.drain(..);
-        ended.extend(lost.map(|stream| stream.ended(Err(RequestError::ClosedEarly))));
+        ended.extend(lost.map(|stream| stream.ended(Err(error))));
     }
 
     /// Gives up the requests for which the condition holds, with this error, and resets their
@@ -364,9 +366,7 @@ impl Multiplexed {
 
     fn take_data(&mut self, data: DataPiece, ended: &mut Vec<EndedStream>) -> Result<(), Reason> {
         self.check_order(kind::DATA, 0, data.stream)?;
-        self.unacknowledged += data.counted as u32;
-        if self.unacknowledged >= WINDOW / 2 {
-            let count = std::mem::take(&mut self.unacknowledged);
+        if let Some(count) = given_back(&mut self.unacknowledged, data.counted) {
             self.answer(kind::WINDOW_UPDATE, 0, 0, &count.to_be_bytes())?;
         }
         let Some(stream) = self.stream(data.stream)? else { return Ok(()) };
@@ -379,9 +379,7 @@ impl Multiplexed {
         if data.is_end {
             return self.complete(data.stream, ended);
         }
-        stream.unacknowledged += data.counted as u32;
-        if stream.unacknowledged >= WINDOW / 2 {
-            let count = std::mem::take(&mut stream.unacknowledged);
+        if let Some(count) = given_back(&mut stream.unacknowledged, data.counted) {
             self.answer(kind::WINDOW_UPDATE, 0, data.stream, &count.to_be_bytes())?;
         }
         Ok(())
@@ -411,13 +409,11 @@ impl Multiplexed {
         match head.kind {
             kind::HEADERS => {
                 let block = frame::header_block(head, payload)?;
-                let ends_stream = head.has(flag::END_STREAM);
+                let (ends_stream, frame_bytes) = (head.has(flag::END_STREAM), HEAD_BYTES + length);
                 if head.has(flag::END_HEADERS) {
-                    let frame_bytes = HEAD_BYTES + length;
                     return self.take_head(stream, ends_stream, block, frame_bytes, jars, ended);
                 }
                 self.stream(stream)?;
-                let frame_bytes = HEAD_BYTES + length;
                 let bytes = block.to_vec();
                 self.block = Some(Block { stream, ends_stream, bytes, frame_bytes });
                 Ok(())
@@ -507,11 +503,7 @@ impl Multiplexed {
     ) -> Result<(), Reason> {
         let reason = Reason(number(payload)?);
         self.stream(id)?;
-        let error = match reason {
-            Reason::NO_ERROR => RequestError::ClosedEarly,
-            _ => RequestError::Reset,
-        };
-        self.close(id, Err(error), reason == Reason::REFUSED_STREAM, ended);
+        self.close(id, Err(error_of(reason)), reason == Reason::REFUSED_STREAM, ended);
         Ok(())
     }
 
@@ -548,10 +540,7 @@ impl Multiplexed {
         if stream != 0 {
             return Err(Reason::PROTOCOL_ERROR);
         }
-        let error = match Reason(u32::from_be_bytes(*reason)) {
-            Reason::NO_ERROR => RequestError::ClosedEarly,
-            _ => RequestError::Reset,
-        };
+        let error = error_of(Reason(u32::from_be_bytes(*reason)));
         self.is_leaving = true;
         while let Some(id) = self.streams.back().map(|stream| stream.id).filter(|id| *id > last) {
             self.close(id, Err(error), true, ended);
@@ -589,6 +578,20 @@ impl Multiplexed {
     pub fn unsent_bytes(&self) -> usize {
         self.out.unsent().len()
     }
+}
+
+/// What a request that the server ends for this reason has come to.
+fn error_of(reason: Reason) -> RequestError {
+    match reason {
+        Reason::NO_ERROR => RequestError::ClosedEarly,
+        _ => RequestError::Reset,
+    }
+}
+
+/// Counts bytes of bodies; half a window of them is given back at once.
+fn given_back(unacknowledged: &mut u32, bytes: usize) -> Option<u32> {
+    *unacknowledged += bytes as u32;
+    (*unacknowledged >= WINDOW / 2).then(|| std::mem::take(unacknowledged))
 }
 
 fn number(payload: &[u8]) -> Result<u32, Reason> {

@@ -259,14 +259,20 @@ fn parts(unit: &[u8]) -> (FrameHead, &[u8]) {
 /// What a DATA frame holds, and how many bytes of it come before that. `first`: the byte that says
 /// how long the padding is, if there is one.
 fn data(head: FrameHead, first: &[u8]) -> Result<(Data, usize), Reason> {
-    let (padding, before) = match (head.has(flag::PADDED), first) {
-        (true, [padding, ..]) => (usize::from(*padding), 1),
-        (true, []) => return Err(Reason::FRAME_SIZE_ERROR),
-        (false, _) => (0, 0),
-    };
+    let (padding, rest) = padding(head, first)?;
+    let before = first.len() - rest.len();
     let body = (head.length - before).checked_sub(padding).ok_or(Reason::PROTOCOL_ERROR)?;
     let ends_stream = head.has(flag::END_STREAM);
     Ok((Data { stream: head.stream, body, padding, ends_stream }, before))
+}
+
+/// How long the padding behind what a frame holds is, and what follows the byte that says so.
+fn padding(head: FrameHead, payload: &[u8]) -> Result<(usize, &[u8]), Reason> {
+    match (head.has(flag::PADDED), payload) {
+        (true, [padding, rest @ ..]) => Ok((usize::from(*padding), rest)),
+        (true, []) => Err(Reason::FRAME_SIZE_ERROR),
+        (false, rest) => Ok((0, rest)),
+    }
 }
 
 /// What a HEADERS frame holds without padding and priority: its part of the header block.
@@ -274,11 +280,7 @@ fn data(head: FrameHead, first: &[u8]) -> Result<(Data, usize), Reason> {
 /// # Errors
 /// It is shorter than what it says it has.
 pub fn header_block(head: FrameHead, payload: &[u8]) -> Result<&[u8], Reason> {
-    let (padding, rest) = match (head.has(flag::PADDED), payload) {
-        (true, [padding, rest @ ..]) => (usize::from(*padding), rest),
-        (true, []) => return Err(Reason::FRAME_SIZE_ERROR),
-        (false, rest) => (0, rest),
-    };
+    let (padding, rest) = padding(head, payload)?;
     let priority = if head.has(flag::PRIORITY) { 5 } else { 0 };
     let rest = rest.get(priority..).ok_or(Reason::FRAME_SIZE_ERROR)?;
     let length = rest.len().checked_sub(padding).ok_or(Reason::PROTOCOL_ERROR)?;

@@ -78,17 +78,17 @@ pub fn apply(
     variables: &[(String, String)],
     at: &Path,
 ) -> Result<(), EcsError> {
+    let service = describe(name)?;
     let before = match Before::read(at)? {
         Some(before) => before,
         None => {
-            let before = look(name)?;
+            let before = look(name, &service)?;
             before.write(at)?;
             before
         }
     };
-    let now = describe(name)?.task_definition;
-    if !before.knows(&now) {
-        return Err(EcsError::Others { definition: now });
+    if !before.knows(&service.task_definition) {
+        return Err(EcsError::Others { definition: service.task_definition });
     }
     if before.suspended.is_some() {
         around::suspend(name, &around::all_of_it(true))?;
@@ -132,8 +132,7 @@ pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
 }
 
 /// What it is, before anything is changed.
-fn look(name: &ServiceName) -> Result<Before, EcsError> {
-    let service = describe(name)?;
+fn look(name: &ServiceName, service: &Service) -> Result<Before, EcsError> {
     service.check(name)?;
     let (definition, _) = definition_of(&service.task_definition)?;
     let mut drains = Vec::new();
@@ -150,7 +149,7 @@ fn look(name: &ServiceName) -> Result<Before, EcsError> {
         desired_count: service.desired_count,
         grace_s,
         suspended: around::suspended(name)?,
-        definition: service.task_definition,
+        definition: service.task_definition.clone(),
         drains,
     })
 }

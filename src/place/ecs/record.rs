@@ -3,9 +3,8 @@
 //!
 //! In: a path. Out: the service as it was.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +12,7 @@ use serde_json::Value;
 
 use super::error::EcsError;
 use super::name::ServiceName;
+use crate::place::private;
 
 /// A service as it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,10 +57,7 @@ impl Before {
                 fs::create_dir_all(folder)?;
             }
             let text = serde_json::to_vec(self)?;
-            let mut options = OpenOptions::new();
-            let mut file = options.write(true).create_new(true).mode(0o600).open(&aside)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
+            private::create(&aside, &text)?;
             fs::rename(&aside, path)
         };
         written().map_err(|error| {

@@ -4,13 +4,15 @@
 //! In: a file's path, and the command. Out: a [`Note`], which is the session's as long as it lives.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::place::private;
 
 /// What is written down. No `Debug`: the command may hold a secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +99,8 @@ impl Note {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".{}", std::process::id()));
         let aside = PathBuf::from(aside);
-        let kept = write_aside(&aside, &text).and_then(|file| {
+        let kept = private::create(&aside, text.as_bytes()).and_then(|file| {
+            lock(&file)?;
             // Fails where there is one, as a rename would not.
             fs::hard_link(&aside, path)?;
             Ok(file)
@@ -146,15 +149,6 @@ impl Note {
         let path = self.path;
         fs::remove_file(&path).map_err(|source| NoteError::File { path, source })
     }
-}
-
-/// A file that is written and locked before it has its name.
-fn write_aside(path: &Path, text: &str) -> io::Result<File> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    lock(&file)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    Ok(file)
 }
 
 /// A note that is there, locked; `None`: another has it.

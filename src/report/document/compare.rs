@@ -40,7 +40,7 @@ pub fn document(report: &CompareReport) -> Document {
 /// What is worth a comment on a pull request: the verdict, and all else folded below it; `None`
 /// where nothing changed.
 pub fn comment(report: &CompareReport) -> Option<Document> {
-    let is_changed = matches!(report.change, Some(Standing::Better | Standing::Worse));
+    report.change.filter(|change| change.is_changed())?;
     let mut document = document(report);
     let warnings = Section::bullets(document.language.labels().warnings, warnings(report));
     let details = document.sections.split_off(1).into_iter().chain([warnings]);
@@ -53,7 +53,7 @@ pub fn comment(report: &CompareReport) -> Option<Document> {
     let folded = Some("Figures, and how they were measured".to_string());
     let details = Section { folded, ..Section::new("", blocks.collect()) };
     document.sections.push(details);
-    is_changed.then_some(document)
+    Some(document)
 }
 
 /// How far a comparison is, in a line; `now`: whose turn it is.

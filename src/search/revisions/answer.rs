@@ -71,7 +71,7 @@ impl Revisions {
             Standing::Equivalent => figures.iter().all(RevisionFigure::seems_equal),
             Standing::Better | Standing::Worse => {
                 let early = 1.0 - REVISION_ERROR_EARLY / FIGURES.len() as f64;
-                let is_sure = |it: &RevisionFigure| is_changed(it.standing_at(early));
+                let is_sure = |it: &RevisionFigure| it.standing_at(early).is_changed();
                 decided_by.is_none() || figures.iter().any(is_sure)
             }
         };
@@ -170,10 +170,6 @@ pub fn of_failures(a: (u64, u64), b: (u64, u64)) -> Standing {
         None if a.1 == 0 && b.1 == 0 => Standing::Equivalent,
         None => Standing::Undecided,
     }
-}
-
-fn is_changed(change: Standing) -> bool {
-    matches!(change, Standing::Better | Standing::Worse)
 }
 
 /// What B's server does is B's; where A fails there is nothing to compare with.

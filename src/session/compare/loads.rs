@@ -110,17 +110,14 @@ fn spread(logs: &[f64]) -> Option<(f64, f64)> {
 
 /// Share of the requests that failed, with whether that changed beyond doubt.
 pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
-    let failed = |load: &LoadSummary| (load.due, load.due.saturating_sub(load.good()));
-    let share = |(due, bad): (u64, u64)| bad as f64 / due.max(1) as f64;
-    let (of_a, of_b) = (failed(a), failed(b));
-    let change = of_failures(of_a, of_b);
+    let change = of_failures((a.due, a.failed()), (b.due, b.failed()));
     let pair = Pair {
         kind: FigureKind::Errors,
-        a: share(of_a),
-        b: share(of_b),
+        a: a.failed_share(),
+        b: b.failed_share(),
         ratio: None,
         within_blocks: false,
-        observations: [of_a.0, of_b.0],
+        observations: [a.due, b.due],
     };
     (pair, change)
 }

@@ -309,9 +309,8 @@ impl<'a> Finder<'a> {
                 Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })) => true,
                 _ => false,
             };
-            let is_known = self.warnings.iter().any(|known| known.is_like(warning));
-            if !is_explained && !is_known {
-                self.warnings.push(warning.clone());
+            if !is_explained {
+                warning.raise_in(&mut self.warnings);
             }
         }
     }

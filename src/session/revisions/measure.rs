@@ -37,7 +37,7 @@ pub fn run(
 ) -> Result<(f64, Vec<Warning>), MeasureError> {
     let mut doubts = Vec::new();
     for doubt in a.warnings().into_iter().chain(b.warnings()) {
-        raise(&mut doubts, doubt);
+        doubt.raise_in(&mut doubts);
     }
     let cores = a.machine().cores.get();
     let mut runners = [Runner::new(a, 0), Runner::new(b, 0)];
@@ -87,18 +87,11 @@ fn trials(
             }
             Ok(Measured::Trial(summary, _)) => {
                 for doubt in &summary.summary.warnings {
-                    raise(doubts, doubt.clone());
+                    doubt.raise_in(doubts);
                 }
                 search.tell(&summary, spent_s);
             }
         }
     }
     Ok(spent_s)
-}
-
-/// A doubt is raised once, whatever its figures.
-fn raise(doubts: &mut Vec<Warning>, doubt: Warning) {
-    if !doubts.iter().any(|known| known.is_like(&doubt)) {
-        doubts.push(doubt);
-    }
 }

@@ -118,7 +118,7 @@ pub fn figure(found: &RevisionFigure) -> ComparedFigure {
 /// Said where there were any.
 fn failures(answer: &RevisionsAnswer) -> Option<ComparedFigure> {
     let [a, b] = answer.failed;
-    let share = |(due, bad): (u64, u64)| bad as f64 / due.max(1) as f64;
+    let share = |(due, failed): (u64, u64)| failed as f64 / due.max(1) as f64;
     (a.1 + b.1 > 0).then(|| ComparedFigure {
         figure: FigureKind::Errors,
         a: share(a),

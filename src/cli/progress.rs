@@ -1,11 +1,11 @@
-//! A running load on standard error.
+//! What goes on, on standard error: of a load, of a comparison of revisions.
 
 use std::io::{self, Write};
 
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 
 /// One line that is redrawn on a terminal, and lines that stay. A closed standard error must not
-/// end the load, so that what cannot be written is dropped.
+/// end what is measured, so that what cannot be written is dropped.
 pub enum Progress {
     Nothing,
     Line(ProgressLine),

@@ -1,0 +1,14 @@
+//! Files that nobody else may read, made aside before they have their names.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A file that was not there, with all of the text on the disk.
+pub fn create(path: &Path, text: &[u8]) -> io::Result<File> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    Ok(file)
+}
