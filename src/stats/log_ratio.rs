@@ -30,6 +30,37 @@ pub enum Beside {
     Undecided,
 }
 
+impl Beside {
+    /// By the 95 % and the 90 % interval of a figure, and a band around the value that means that
+    /// nothing changed: 1 of a ratio, 0 of a difference.
+    pub fn of(sure: &Estimate, near: &Estimate, same: f64, band: f64) -> Self {
+        if near.lies_within(same - band, same + band) {
+            Self::Within
+        } else if sure.low > same && sure.value > same + band {
+            Self::Above
+        } else if sure.high < same && sure.value < same - band {
+            Self::Below
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
+/// How many times as many observations would say what the logarithm of a ratio, `value`, is beside
+/// a band around one; `None` when no number would. `more_for` says it for an interval's level and
+/// half width.
+pub fn more_to_decide(
+    value: f64,
+    band: f64,
+    more_for: impl Fn(f64, f64) -> Option<f64>,
+) -> Option<f64> {
+    let (low, high) = ((1.0 - band).ln(), (1.0 + band).ln());
+    match (low..=high).contains(&value) {
+        true => more_for(0.90, (high - value).min(value - low)),
+        false => more_for(0.95, value.abs()),
+    }
+}
+
 /// So many times as many observations are beyond any session's time.
 const TIMES_MOST: f64 = 100.0;
 /// With more degrees of freedom Student's t is the normal distribution.
@@ -121,26 +152,13 @@ impl LogRatio {
 
     /// What it says beside a band such as 0.03.
     pub fn beside(&self, band: f64) -> Beside {
-        let sure = self.estimate(0.95);
-        if self.estimate(0.90).lies_within(1.0 - band, 1.0 + band) {
-            Beside::Within
-        } else if sure.low > 1.0 && sure.value > 1.0 + band {
-            Beside::Above
-        } else if sure.high < 1.0 && sure.value < 1.0 - band {
-            Beside::Below
-        } else {
-            Beside::Undecided
-        }
+        Beside::of(&self.estimate(0.95), &self.estimate(0.90), 1.0, band)
     }
 
     /// How many times as many observations would decide, if the ratio stays where it is; `None`
     /// when it lies where no number of them would.
     pub fn more_to_decide(&self, band: f64) -> Option<f64> {
-        let (low, high) = ((1.0 - band).ln(), (1.0 + band).ln());
-        match (low..=high).contains(&self.value) {
-            true => self.more_for(0.90, (high - self.value).min(self.value - low)),
-            false => self.more_for(0.95, self.value.abs()),
-        }
+        more_to_decide(self.value, band, |level, half| self.more_for(level, half))
     }
 
     /// How many times as many observations would bring half of the interval of `level` down to

@@ -81,7 +81,7 @@ fn figure(
         at_other_times(LogRatio::of_parts((of_b / of_a).ln(), &[a, b, starts], count))
     });
     let observations = [parts_a.len() as u64, parts_b.len() as u64];
-    Ok(Pair { kind, a: of_a, b: of_b, ratio, within_blocks: false, observations })
+    Ok(Pair { kind, a: of_a, b: of_b, ratio, change: None, within_blocks: false, observations })
 }
 
 /// The logarithm of the mean over each stretch of the measured part.
@@ -110,7 +110,7 @@ fn spread(logs: &[f64]) -> Option<(f64, f64)> {
 
 /// Share of the requests that failed, with whether that changed beyond doubt: the exact intervals
 /// of both (97.5 % each side) lie apart.
-pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
+pub fn errors(a: &LoadSummary, b: &LoadSummary) -> Pair {
     let failed = |load: &LoadSummary| (load.due, load.due.saturating_sub(load.good()));
     let share = |(due, bad): (u64, u64)| bad as f64 / due.max(1) as f64;
     let bounds = |(due, bad): (u64, u64)| {
@@ -124,15 +124,15 @@ pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
         _ if of_a.1 == 0 && of_b.1 == 0 => Standing::Equivalent,
         _ => Standing::Undecided,
     };
-    let pair = Pair {
+    Pair {
         kind: FigureKind::Errors,
         a: share(of_a),
         b: share(of_b),
         ratio: None,
+        change: Some(change),
         within_blocks: false,
         observations: [of_a.0, of_b.0],
-    };
-    (pair, change)
+    }
 }
 
 /// Why two capacities found at a URL are not of the same kind; empty when they are.
@@ -173,6 +173,7 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
         a: a.value,
         b: b.value,
         ratio,
+        change: None,
         within_blocks: false,
         observations: [a.count, b.count],
     })
@@ -234,10 +235,10 @@ mod tests {
     #[test]
     fn errors_that_came_are_worse_and_few_of_them_are_not_yet() {
         let (clean, few, many) = (load(0.1, 0), load(0.1, 2), load(0.1, 60));
-        assert_eq!(errors(&clean, &many).1, Standing::Worse);
-        assert_eq!(errors(&many, &clean).1, Standing::Better);
-        assert_eq!(errors(&clean, &few).1, Standing::Undecided);
-        assert_eq!(errors(&clean, &clean).1, Standing::Equivalent);
+        assert_eq!(errors(&clean, &many).change, Some(Standing::Worse));
+        assert_eq!(errors(&many, &clean).change, Some(Standing::Better));
+        assert_eq!(errors(&clean, &few).change, Some(Standing::Undecided));
+        assert_eq!(errors(&clean, &clean).change, Some(Standing::Equivalent));
     }
 
     #[test]

@@ -6,7 +6,10 @@ use crate::model::Costs;
 use crate::report::Story;
 use crate::search::{Start, mean_rps, ratio_apart, ratio_in_blocks, starts};
 use crate::stats::{Estimate, LogRatio};
-use crate::terms::{Configuration, FigureKind, FigureLeftOut, Side, TrialPurpose, TrialSummary};
+use crate::summary::compared::{Compared, KnownRatio};
+use crate::terms::{
+    Configuration, FigureKind, FigureLeftOut, Side, Standing, TrialPurpose, TrialSummary,
+};
 
 /// One side: a session and the setting of it that is meant.
 #[derive(Debug, Clone)]
@@ -25,8 +28,24 @@ pub struct Pair {
     pub b: f64,
     /// `None` where nothing is known of the spread.
     pub ratio: Option<LogRatio>,
+    /// What is known by other means than the ratio.
+    pub change: Option<Standing>,
     pub within_blocks: bool,
     pub observations: [u64; 2],
+}
+
+impl From<Pair> for Compared {
+    fn from(pair: Pair) -> Self {
+        Self {
+            kind: pair.kind,
+            a: pair.a,
+            b: pair.b,
+            ratio: pair.ratio.as_ref().map(KnownRatio::from),
+            change: pair.change,
+            within_blocks: pair.within_blocks,
+            observations: pair.observations,
+        }
+    }
 }
 
 /// A figure, or why it is not one of those compared.
@@ -109,6 +128,7 @@ fn capacity_of(
         a: mean_rps(&of_a),
         b: mean_rps(&of_b),
         ratio: in_blocks.or_else(|| ratio_apart(&of_a, &of_b)),
+        change: None,
         within_blocks: in_blocks.is_some(),
         observations: [of_a.len() as u64, of_b.len() as u64],
     })
@@ -128,6 +148,7 @@ pub fn gain(a: &Measured<'_>, b: &Measured<'_>) -> Found {
         a: a.value,
         b: b.value,
         ratio: LogRatio::of_estimates(&a, &b),
+        change: None,
         within_blocks: false,
         observations: [1, 1],
     })
@@ -184,6 +205,7 @@ fn plain(kind: FigureKind, a: &[f64], b: &[f64]) -> Found {
         a: mean(a),
         b: mean(b),
         ratio: LogRatio::plain(a, b),
+        change: None,
         within_blocks: false,
         observations: [a.len() as u64, b.len() as u64],
     })
