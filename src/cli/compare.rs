@@ -34,8 +34,15 @@ pub struct Arguments {
     machines: bool,
     #[command(flatten)]
     store: StoreArgument,
-    /// Also write the comparison as JUnit XML, for CI (junit=FILE), or as a page (html=FILE).
-    /// Repeatable.
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// How a comparison is shown and written.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    /// Also write the comparison as JUnit XML, for CI (junit=FILE), as a page (html=FILE), or as
+    /// markdown=FILE or json=FILE. Repeatable.
     #[arg(short, long = "output", value_name = "FORMAT=FILE", value_parser = output)]
     outputs: Vec<(FileFormat, PathBuf)>,
     /// Print JSON.
@@ -54,19 +61,28 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         compares_machines: arguments.machines,
     };
     let report = compare(&question).map_err(with_exit_code)?;
-    match (arguments.json, arguments.quiet) {
-        (true, _) => print!("{}", json::render(&report)),
-        (_, true) => print!("{}", outside::paragraph(&document::compare::in_short(&report))),
-        _ => print!("{}", render::plain(&document::compare::document(&report))),
+    arguments.shown.show(&report)
+}
+
+impl Shown {
+    /// Prints and writes a comparison; the exit code is its verdict.
+    pub fn show(&self, report: &CompareReport) -> anyhow::Result<Exit> {
+        match (self.json, self.quiet) {
+            (true, _) => print!("{}", json::render(report)),
+            (_, true) => print!("{}", outside::paragraph(&document::compare::in_short(report))),
+            _ => print!("{}", render::plain(&document::compare::document(report))),
+        }
+        for (format, file) in &self.outputs {
+            let content = match format {
+                FileFormat::Junit => junit::comparison(report),
+                FileFormat::Html => page::compare(report, &page::assets()),
+                FileFormat::Markdown => render::markdown(&document::compare::document(report)),
+                FileFormat::Json => json::render(report),
+            };
+            write_file(file, &content)?;
+        }
+        Ok(exit(report))
     }
-    for (format, file) in &arguments.outputs {
-        let content = match format {
-            FileFormat::Junit => junit::comparison(&report),
-            FileFormat::Html => page::compare(&report, &page::assets()),
-        };
-        write_file(file, &content)?;
-    }
-    Ok(exit(&report))
 }
 
 /// What is written beside what is printed.
@@ -74,13 +90,19 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 enum FileFormat {
     Junit,
     Html,
+    Markdown,
+    Json,
 }
 
 fn output(text: &str) -> Result<(FileFormat, PathBuf), String> {
     match named_file(text) {
         Some(("junit", file)) => Ok((FileFormat::Junit, file)),
         Some(("html", file)) => Ok((FileFormat::Html, file)),
-        _ => Err("write junit=FILE or html=FILE, such as html=compare.html".to_string()),
+        Some(("markdown", file)) => Ok((FileFormat::Markdown, file)),
+        Some(("json", file)) => Ok((FileFormat::Json, file)),
+        _ => Err("write junit=FILE, html=FILE, markdown=FILE or json=FILE, such as \
+                  html=compare.html"
+            .to_string()),
     }
 }
 

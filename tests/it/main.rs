@@ -21,6 +21,7 @@ mod lab;
 mod load;
 mod mix;
 mod monitor;
+mod observe;
 mod page;
 mod place;
 mod plan;
