@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -182,6 +182,10 @@ bench-model: ## are predictions right? Five grids on Puma, four cells of each fi
 	@scripts/bootstrap test
 	$(say) 'building, then measuring; trials go to target/bench-model, where a cut run goes on'
 	$(CARGO) bench --locked --bench bench -- model
+
+bench-observe: ## does observe find what changed, and nothing where nothing did? Thousands of simulated weeks (a minute)
+	@scripts/bootstrap build
+	$(CARGO) bench --locked --bench bench -- observe
 
 bench-simulator: ## how fast the simulator is, fleets by rate against each request, whether intervals cover (10 minutes)
 	$(CARGO) bench --locked --bench bench -- simulator

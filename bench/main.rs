@@ -9,6 +9,7 @@ mod holds;
 mod load;
 mod model;
 mod monitor;
+mod observe;
 pub mod page;
 mod search;
 mod sensitivity;
@@ -30,14 +31,15 @@ fn main() -> Result<()> {
         ["load"] => load::run(),
         ["model"] => model::run(),
         ["monitor", ref rest @ ..] => monitor::run(rest),
+        ["observe"] => observe::run(),
         ["page"] => page::run(),
         ["search"] => search::run(),
         ["sensitivity"] => sensitivity::run(),
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
         ["zoo"] => zoo::run(),
-        _ => Err("name one bench: aa, diagnosis, fleet, holds, load, model, monitor, page, \
-             search, sensitivity, simulator, tune, zoo"
+        _ => Err("name one bench: aa, diagnosis, fleet, holds, load, model, monitor, observe, \
+             page, search, sensitivity, simulator, tune, zoo"
             .into()),
     }
 }

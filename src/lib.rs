@@ -25,12 +25,14 @@
 mod cli;
 #[expect(clippy::disallowed_methods, reason = "sockets, threads and the clock")]
 pub mod fleet;
+pub mod http_client;
 mod lab;
 #[expect(clippy::disallowed_methods, reason = "sends: sockets, threads and the clock")]
 pub mod load;
 pub mod model;
 #[expect(clippy::disallowed_methods, reason = "reads the operating system")]
 pub mod monitor;
+pub mod observe;
 pub mod place;
 #[expect(clippy::disallowed_methods, reason = "reads the app's folder and the files named")]
 pub mod plan;

@@ -10,6 +10,7 @@ pub mod options;
 pub mod played;
 pub mod process;
 pub mod rows;
+pub mod seeds;
 pub mod site;
 pub mod spread;
 pub mod table;

@@ -297,5 +297,5 @@ fn version() -> u64 {
         include_str!("simulation.rs"),
         include_str!("truth.rs"),
     ];
-    super::hash(&texts.concat())
+    crate::common::seeds::hash(&texts.concat())
 }

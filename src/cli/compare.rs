@@ -46,9 +46,18 @@ pub struct Arguments {
     machines: bool,
     #[command(flatten)]
     store: StoreArgument,
-    /// Also write the comparison as JUnit XML, for CI (junit=FILE), as Markdown (markdown=FILE), as
-    /// a page (html=FILE), or, only where something changed, as a comment for a pull request
-    /// (comment=FILE). Repeatable.
+    #[command(flatten)]
+    shown: Shown,
+    #[command(flatten)]
+    of_revisions: revisions::OfRevisions,
+}
+
+/// How a comparison is shown and written.
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    /// Also write the comparison as JUnit XML, for CI (junit=FILE), as a page (html=FILE), as
+    /// markdown=FILE or json=FILE, or, only where something changed, as a comment for a pull
+    /// request (comment=FILE). Repeatable.
     #[arg(short, long = "output", value_name = "FORMAT=FILE", value_parser = output)]
     outputs: Vec<(FileFormat, PathBuf)>,
     /// Print JSON.
@@ -57,14 +66,12 @@ pub struct Arguments {
     /// Print the verdict alone, and no progress.
     #[arg(short, long)]
     quiet: bool,
-    #[command(flatten)]
-    of_revisions: revisions::OfRevisions,
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let report = match (&arguments.revisions, &arguments.a, &arguments.b) {
         (Some(range), ..) => {
-            let shows_progress = !arguments.quiet;
+            let shows_progress = !arguments.shown.quiet;
             revisions::compare(range, arguments.of_revisions, shows_progress)?
         }
         (None, Some(a), Some(b)) => {
@@ -74,30 +81,39 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         }
         _ => unreachable!("clap asks for both where there are no revisions"),
     };
-    match (arguments.json, arguments.quiet) {
-        (true, _) => print!("{}", json::render(&report)),
-        (_, true) => print!("{}", outside::paragraph(&document::compare::in_short(&report))),
-        _ => print!("{}", render::plain(&document::compare::document(&report))),
+    arguments.shown.show(&report)
+}
+
+impl Shown {
+    /// Prints and writes a comparison; the exit code is its verdict.
+    pub fn show(&self, report: &CompareReport) -> anyhow::Result<Exit> {
+        match (self.json, self.quiet) {
+            (true, _) => print!("{}", json::render(report)),
+            (_, true) => print!("{}", outside::paragraph(&document::compare::in_short(report))),
+            _ => print!("{}", render::plain(&document::compare::document(report))),
+        }
+        if !self.quiet {
+            document::compare::warnings(report).iter().for_each(|it| eprintln!("warning: {it}"));
+        }
+        for (format, file) in &self.outputs {
+            match content(*format, report) {
+                Some(content) => write_file(file, &content)?,
+                None => eprintln!("nothing changed, so {} was not written", file.display()),
+            }
+        }
+        Ok(exit(report))
     }
-    if !arguments.quiet {
-        document::compare::warnings(&report).iter().for_each(|it| eprintln!("warning: {it}"));
-    }
-    for (format, file) in &arguments.outputs {
-        let content = match format {
-            FileFormat::Junit => junit::comparison(&report),
-            FileFormat::Markdown => render::markdown(&document::compare::document(&report)),
-            FileFormat::Html => page::compare(&report, &page::assets()),
-            FileFormat::Comment => match document::compare::comment(&report) {
-                Some(comment) => render::markdown(&comment),
-                None => {
-                    eprintln!("nothing changed, so {} was not written", file.display());
-                    continue;
-                }
-            },
-        };
-        write_file(file, &content)?;
-    }
-    Ok(exit(&report))
+}
+
+/// `None`: there is nothing to write, as nothing changed.
+fn content(format: FileFormat, report: &CompareReport) -> Option<String> {
+    Some(match format {
+        FileFormat::Junit => junit::comparison(report),
+        FileFormat::Html => page::compare(report, &page::assets()),
+        FileFormat::Markdown => render::markdown(&document::compare::document(report)),
+        FileFormat::Json => json::render(report),
+        FileFormat::Comment => render::markdown(&document::compare::comment(report)?),
+    })
 }
 
 /// What is written beside what is printed.
@@ -106,6 +122,7 @@ enum FileFormat {
     Junit,
     Markdown,
     Html,
+    Json,
     Comment,
 }
 
@@ -114,8 +131,9 @@ fn output(text: &str) -> Result<(FileFormat, PathBuf), String> {
         Some(("junit", file)) => Ok((FileFormat::Junit, file)),
         Some(("markdown", file)) => Ok((FileFormat::Markdown, file)),
         Some(("html", file)) => Ok((FileFormat::Html, file)),
+        Some(("json", file)) => Ok((FileFormat::Json, file)),
         Some(("comment", file)) => Ok((FileFormat::Comment, file)),
-        _ => Err("write junit=FILE, markdown=FILE, html=FILE or comment=FILE, such as \
+        _ => Err("write junit=FILE, markdown=FILE, html=FILE, json=FILE or comment=FILE, such as \
                   html=compare.html"
             .into()),
     }

@@ -14,6 +14,7 @@ mod interrupt;
 mod lab;
 mod language;
 mod load;
+mod observe;
 mod options;
 mod order;
 mod predict;
@@ -57,6 +58,7 @@ enum Verb {
     Watch(watch::Arguments),
     Predict(predict::Arguments),
     Compare(compare::Arguments),
+    Observe(observe::Arguments),
     // Boxed: it has many fields as well.
     Verify(Box<verify::Arguments>),
     Report(report::Arguments),
@@ -109,6 +111,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Watch(arguments) => watch::run(arguments),
         Verb::Predict(arguments) => predict::run(arguments),
         Verb::Compare(arguments) => compare::run(arguments),
+        Verb::Observe(arguments) => observe::run(arguments),
         Verb::Verify(arguments) => verify::run(*arguments),
         Verb::Report(arguments) => report::run(arguments),
         Verb::Restore(arguments) => restore::run(&arguments),

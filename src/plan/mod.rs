@@ -59,4 +59,4 @@ pub use resolve::resolve;
 pub use run_as::{Invoker, caller};
 pub(crate) use server::own_program;
 pub use server::{check_programs, choose_server};
-pub(crate) use suggest::closest;
+pub(crate) use suggest::{closest, nearest};

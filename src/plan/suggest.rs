@@ -12,6 +12,20 @@ pub fn closest(word: &str, choices: &[&'static str]) -> Option<&'static str> {
         .map(|(_, choice)| choice)
 }
 
+/// At most `most` of the choices, the nearest first, whose letters are at least half those of
+/// `word`.
+pub fn nearest<'a>(
+    word: &str,
+    choices: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
+    let apart = |choice: &'a str| (edit_distance(word, choice), choice);
+    let mut near: Vec<(usize, &str)> = choices.into_iter().map(apart).collect();
+    near.retain(|(distance, choice)| 2 * distance <= choice.len());
+    near.sort_unstable();
+    near.into_iter().take(most).map(|(_, choice)| choice).collect()
+}
+
 /// Insertions, deletions and replacements needed to turn one word into the other.
 fn edit_distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
@@ -56,5 +70,12 @@ mod tests {
         ] {
             assert_eq!(closest(word, &choices), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn the_nearest_come_first_and_strangers_not_at_all() {
+        let names = ["http_requests_total", "up", "rails_requests_total", "rails_request_total"];
+        let near = nearest("rails_requests_count", names, 2);
+        assert_eq!(near, ["rails_requests_total", "rails_request_total"]);
     }
 }

@@ -71,7 +71,6 @@ pub use plan::{KnobChange, SearchPlan, goal_from_unloaded};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch};
 pub use revisions::{
     RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan, of_failures,
-    standing,
 };
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 pub use starts::{

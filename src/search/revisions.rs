@@ -26,7 +26,7 @@ use crate::terms::{
     Arrivals, Configuration, OPERATING_SHARE, Offered, Rate, Reason, Side, Slo, Stated,
     TrialPurpose, TrialSummary, Verdict,
 };
-pub use answer::{RevisionFigure, RevisionsAnswer, of_failures, standing};
+pub use answer::{RevisionFigure, RevisionsAnswer, of_failures};
 
 /// What is compared, and within what.
 #[derive(Debug, Clone, PartialEq)]

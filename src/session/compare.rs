@@ -15,13 +15,13 @@ use thiserror::Error;
 pub use source::{Setting, Source, SourceError, Subject};
 
 use crate::report::Story;
-use crate::search::{standing, start_variance};
-use crate::stats::LogRatio;
+use crate::search::start_variance;
+use crate::summary::compared::report;
 use crate::terms::{
-    ChangeReason, CompareNote, CompareRefusal, CompareReport, ComparedFigure, ComparedSide,
-    Configuration, Difference, FigureKind, GoalList, Side, Standing, Stated,
+    CompareNote, CompareRefusal, CompareReport, ComparedSide, Configuration, Difference,
+    FigureKind, GoalList, Side, Stated,
 };
-use sessions::{Found, Measured, Pair};
+use sessions::{Found, Measured};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -52,8 +52,6 @@ pub enum CompareError {
     NoSettings { name: String },
 }
 
-/// As equal count figures whose ratio lies this near to one.
-const BAND: f64 = 0.03;
 /// Of fewer starts a machine's own chance shows too much.
 const STARTS_FOR_MACHINES: u64 = 3;
 
@@ -68,20 +66,18 @@ pub fn compare(question: &Question<'_>) -> Result<CompareReport, CompareError> {
         (Subject::Session(a), Subject::Session(b)) => of_sessions(question, a, b),
         (Subject::Load(a), Subject::Load(b)) => {
             without_settings(question)?;
-            let (errors, of_errors) = loads::errors(a, b);
             let mut figures = loads::figures(a, b);
-            figures.push(Ok(errors));
+            figures.push(Ok(loads::errors(a, b)));
             let slos = [a, b].map(|load| load.slo.as_ref().map(|slo| slo.goals.clone()));
             let refused = loads::refusals(a, b);
-            let decides = loads::decisive(a);
-            Ok(of_results(question, slos, refused, figures, (decides, Some(of_errors))))
+            Ok(of_results(question, slos, refused, figures, loads::decisive(a)))
         }
         (Subject::Capacity(a), Subject::Capacity(b)) => {
             without_settings(question)?;
             let refused = loads::capacity_refusals(a, b);
             let slos = [a, b].map(|found| Some(found.slo.clone()));
             let figures = vec![loads::capacity(a, b)];
-            Ok(of_results(question, slos, refused, figures, (FigureKind::Capacity, None)))
+            Ok(of_results(question, slos, refused, figures, FigureKind::Capacity))
         }
         _ => Err(CompareError::Kinds { a: question.a.text.clone(), b: question.b.text.clone() }),
     }
@@ -146,7 +142,7 @@ fn of_sessions(
         figures.insert(2, sessions::gain(&of_a, &of_b));
     }
     let sides = (compared_side(question.a, a, at_a), compared_side(question.b, b, at_b));
-    let mut report = report(sides, refused, figures, (FigureKind::Capacity, None));
+    let mut report = report(sides, refused, figures, FigureKind::Capacity);
     report.differences = same::differences(a, b);
     if at_a != at_b && !names_setting {
         let [a, b] = [(a, at_a), (b, at_b)]
@@ -206,7 +202,6 @@ fn compared_side(source: &Source, story: &Story, at: Configuration) -> ComparedS
     let stored = story.stored.as_ref();
     ComparedSide {
         name: source.text.clone(),
-        commit: None,
         session: stored.map(|stored| stored.session),
         started_at: stored.map(|stored| stored.started_at.clone()),
         app: Some(story.app.clone()),
@@ -216,6 +211,7 @@ fn compared_side(source: &Source, story: &Story, at: Configuration) -> ComparedS
         threads: Some(at.threads.get()),
         slo: Some(story.goals.clone()),
         machine: story.machine.clone(),
+        ..ComparedSide::default()
     }
 }
 
@@ -224,23 +220,15 @@ fn of_results(
     [slo_a, slo_b]: [Option<GoalList>; 2],
     mut refused: Vec<CompareRefusal>,
     figures: Vec<Found>,
-    decides: (FigureKind, Option<Standing>),
+    decides: FigureKind,
 ) -> CompareReport {
     if question.compares_machines {
         refused.push(CompareRefusal::OneStartEach { needed: STARTS_FOR_MACHINES });
     }
     let side = |source: &Source, slo| ComparedSide {
         name: source.text.clone(),
-        commit: None,
-        session: None,
-        started_at: None,
-        app: None,
-        server: None,
-        runtime: None,
-        workers: None,
-        threads: None,
         slo,
-        machine: None,
+        ..ComparedSide::default()
     };
     let sides = (side(question.a, slo_a), side(question.b, slo_b));
     let mut report = report(sides, refused, figures, decides);
@@ -249,98 +237,4 @@ fn of_results(
         report.notes.push(CompareNote::MachinesNotSaid { starts_differ_ratio }.into());
     }
     report
-}
-
-/// Puts the sides, their figures and the verdict together. `decides`: the figure that the verdict
-/// goes by, and what else may make it worse.
-fn report(
-    (a, b): (ComparedSide, ComparedSide),
-    refused: Vec<CompareRefusal>,
-    found: Vec<Found>,
-    (decides, of_errors): (FigureKind, Option<Standing>),
-) -> CompareReport {
-    let mut report = CompareReport {
-        a,
-        b,
-        change: None,
-        reason: ChangeReason::NotComparable.into(),
-        refused: refused.into_iter().map(Stated::from).collect(),
-        figures: Vec::new(),
-        left_out: Vec::new(),
-        differences: Vec::new(),
-        notes: Vec::new(),
-        revisions: None,
-    };
-    if !report.refused.is_empty() {
-        return report;
-    }
-    let mut decisive = None;
-    for one in found {
-        match one {
-            Ok(pair) => {
-                if pair.kind == decides {
-                    decisive = pair.ratio;
-                }
-                let of_errors = of_errors.filter(|_| pair.kind == FigureKind::Errors);
-                report.figures.push(figure(&pair, of_errors));
-            }
-            Err(why) => report.left_out.push(why.into()),
-        }
-    }
-    let (change, reason) = verdict(decides, decisive.as_ref(), of_errors);
-    report.change = Some(change);
-    report.reason = reason.into();
-    report
-}
-
-fn figure(pair: &Pair, of_errors: Option<Standing>) -> ComparedFigure {
-    let interval = pair.ratio.map(|ratio| ratio.estimate(0.95));
-    ComparedFigure {
-        figure: pair.kind,
-        a: pair.a,
-        b: pair.b,
-        ratio: (pair.a > 0.0).then(|| pair.b / pair.a),
-        ratio_interval: interval.map(|it| it.interval()),
-        change: of_errors.or_else(|| pair.ratio.map(|ratio| change(pair.kind, &ratio))),
-        observations: pair.observations,
-        within_blocks: pair.within_blocks,
-    }
-}
-
-fn change(kind: FigureKind, ratio: &LogRatio) -> Standing {
-    standing(kind, ratio.beside(BAND))
-}
-
-fn verdict(
-    kind: FigureKind,
-    ratio: Option<&LogRatio>,
-    of_errors: Option<Standing>,
-) -> (Standing, ChangeReason) {
-    let Some(ratio) = ratio else {
-        return match of_errors {
-            Some(Standing::Worse) => (Standing::Worse, ChangeReason::MoreRequestsFail),
-            _ => (Standing::Undecided, ChangeReason::FigureNotKnown { figure: kind }),
-        };
-    };
-    let change = change(kind, ratio);
-    if of_errors == Some(Standing::Worse) && change != Standing::Worse {
-        return (Standing::Worse, ChangeReason::MoreRequestsFail);
-    }
-    let reason = match change {
-        Standing::Better | Standing::Worse => ChangeReason::FigureChanged { figure: kind },
-        Standing::Equivalent => ChangeReason::FigureSame { figure: kind, band_ratio: BAND },
-        Standing::Undecided => ChangeReason::FigureWithinNoise {
-            figure: kind,
-            band_ratio: BAND,
-            measured: ratio.count,
-            needed: more(ratio, BAND),
-        },
-    };
-    (change, reason)
-}
-
-/// How many measurements of each would decide; `None`: too many.
-pub(super) fn more(ratio: &LogRatio, band: f64) -> Option<[u64; 2]> {
-    let times = ratio.more_to_decide(band)?;
-    Some(ratio.count.map(|count| (count as f64 * times).ceil().max(count as f64 + 1.0) as u64))
 }

@@ -13,6 +13,7 @@ mod knobs;
 pub(crate) mod lab;
 pub(crate) mod load;
 pub mod local;
+pub mod observe;
 pub mod order;
 pub mod predict;
 pub(crate) mod push;

@@ -10,7 +10,8 @@ use thiserror::Error;
 
 use super::load::LoadVerbError;
 use super::load::addresses::addresses;
-use crate::plan::traffic::{InputError, Scheme, Url, percent_decoded};
+use crate::http_client::Peer;
+use crate::plan::traffic::{InputError, Url, percent_decoded};
 use crate::report::Story;
 use crate::report::load::LoadResult;
 use crate::report::metrics::{self, Metric};
@@ -81,10 +82,6 @@ pub fn prepare(wanted: &Wanted, allows_public: bool) -> Result<Receiver, Prepare
         return Err(usage("the address has no query; headers stand in OTEL_EXPORTER_OTLP_HEADERS"));
     }
     let addresses = addresses(&url, allows_public)?;
-    let scheme = match url.scheme {
-        Scheme::Http => "http",
-        Scheme::Https => "https",
-    };
     let path = if url.is_bare() { PATH } else { &url.path };
     let text = HEADERS.iter().find_map(|name| env::var(name).ok()).unwrap_or_default();
     let headers = headers(&text).ok_or_else(|| {
@@ -92,9 +89,11 @@ pub fn prepare(wanted: &Wanted, allows_public: bool) -> Result<Receiver, Prepare
     })?;
     let service = env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
     Ok(Receiver {
-        url: format!("{scheme}://{}{path}", url.host_header()),
-        addresses,
-        headers,
+        peer: Peer {
+            url: format!("{}://{}{path}", url.scheme.name(), url.host_header()),
+            addresses,
+            headers,
+        },
         service: service.unwrap_or_else(|| "sweetspot".to_string()),
     })
 }
@@ -163,8 +162,11 @@ mod tests {
     #[test]
     fn an_address_gets_its_path_and_must_be_near() {
         let near = |url: &str| prepare(&Wanted { url: url.to_string() }, false);
-        assert_eq!(near("http://127.0.0.1:4318").unwrap().url, "http://127.0.0.1:4318/v1/metrics");
-        assert_eq!(near("127.0.0.1:9/a/b").unwrap().url, "http://127.0.0.1:9/a/b");
+        assert_eq!(
+            near("http://127.0.0.1:4318").unwrap().peer.url,
+            "http://127.0.0.1:4318/v1/metrics"
+        );
+        assert_eq!(near("127.0.0.1:9/a/b").unwrap().peer.url, "http://127.0.0.1:9/a/b");
         assert!(matches!(near("http://192.0.2.1"), Err(PrepareError::PublicAddress { .. })));
         assert!(prepare(&Wanted { url: "http://192.0.2.1".into() }, true).is_ok());
         for wrong in ["http://u:secret@127.0.0.1", "http://127.0.0.1/?key=secret", "ftp://a"] {

@@ -2,6 +2,7 @@
 //! which two things count as equal.
 
 use super::{Estimate, t_quantile};
+use crate::terms::{FigureKind, Standing};
 
 /// A ratio on the logarithm's scale, with its standard error and its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +29,47 @@ pub enum Beside {
     /// The 90 % interval lies within the band (two one-sided tests at 5 %: Schuirmann 1987).
     Within,
     Undecided,
+}
+
+impl Beside {
+    /// By the 95 % and the 90 % interval of a figure, and a band around the value that means that
+    /// nothing changed: 1 of a ratio, 0 of a difference.
+    pub fn of(sure: &Estimate, near: &Estimate, same: f64, band: f64) -> Self {
+        if near.lies_within(same - band, same + band) {
+            Self::Within
+        } else if sure.low > same && sure.value > same + band {
+            Self::Above
+        } else if sure.high < same && sure.value < same - band {
+            Self::Below
+        } else {
+            Self::Undecided
+        }
+    }
+
+    /// What it says of B, when B's figure of this kind lies so beside A's.
+    pub fn standing(self, kind: FigureKind) -> Standing {
+        match (self, kind.is_less_better()) {
+            (Self::Within, _) => Standing::Equivalent,
+            (Self::Undecided, _) => Standing::Undecided,
+            (Self::Above, false) | (Self::Below, true) => Standing::Better,
+            (Self::Above, true) | (Self::Below, false) => Standing::Worse,
+        }
+    }
+}
+
+/// How many times as many observations would say what the logarithm of a ratio, `value`, is beside
+/// a band around one; `None` when no number would. `more_for` says it for an interval's level and
+/// half width.
+pub fn more_to_decide(
+    value: f64,
+    band: f64,
+    more_for: impl Fn(f64, f64) -> Option<f64>,
+) -> Option<f64> {
+    let (low, high) = ((1.0 - band).ln(), (1.0 + band).ln());
+    match (low..=high).contains(&value) {
+        true => more_for(0.90, (high - value).min(value - low)),
+        false => more_for(0.95, value.abs()),
+    }
 }
 
 /// So many times as many observations are beyond any session's time.
@@ -127,26 +169,13 @@ impl LogRatio {
     /// The same where it takes an interval of `level` to be beyond doubt, such as where several
     /// ratios are looked at.
     pub fn beside_at(&self, band: f64, level: f64) -> Beside {
-        let sure = self.estimate(level);
-        if self.estimate(0.90).lies_within(1.0 - band, 1.0 + band) {
-            Beside::Within
-        } else if sure.low > 1.0 && sure.value > 1.0 + band {
-            Beside::Above
-        } else if sure.high < 1.0 && sure.value < 1.0 - band {
-            Beside::Below
-        } else {
-            Beside::Undecided
-        }
+        Beside::of(&self.estimate(level), &self.estimate(0.90), 1.0, band)
     }
 
     /// How many times as many observations would decide, if the ratio stays where it is; `None`
     /// when it lies where no number of them would.
     pub fn more_to_decide(&self, band: f64) -> Option<f64> {
-        let (low, high) = ((1.0 - band).ln(), (1.0 + band).ln());
-        match (low..=high).contains(&self.value) {
-            true => self.more_for(0.90, (high - self.value).min(self.value - low)),
-            false => self.more_for(0.95, self.value.abs()),
-        }
+        more_to_decide(self.value, band, |level, half| self.more_for(level, half))
     }
 
     /// How many times as many observations would bring half of the interval of `level` down to

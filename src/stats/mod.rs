@@ -3,6 +3,7 @@
 //! In: plain numbers. Out: estimates with their interval and number of observations. Everything may
 //! use this folder; it knows none of the product's words but [`Estimate`] and only computes.
 
+mod anytime;
 pub(crate) mod binomial;
 mod estimate;
 mod interval;
@@ -14,9 +15,10 @@ mod rate_posterior;
 mod shrunk;
 mod slope;
 
+pub use anytime::{Alike, AnytimeMean, Before};
 pub use estimate::Estimate;
 pub use interval::{log_ratio_interval, mean_sd_log, t_interval, t_quantile};
-pub use log_ratio::{Beside, LogRatio, weighed_mean};
+pub use log_ratio::{Beside, LogRatio, more_to_decide, weighed_mean};
 pub use mser::{Cut, mser5};
 pub use quantile::{median, quantile};
 pub use rate_posterior::{Powers, RatePosterior};

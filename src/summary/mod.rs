@@ -3,6 +3,7 @@
 //! In: what was recorded. Out: what it means. Computes only: no clock, file, socket or thread.
 
 pub(crate) mod between;
+pub(crate) mod compared;
 pub(crate) mod flow;
 pub(crate) mod goals;
 mod instrument;

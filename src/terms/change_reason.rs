@@ -53,6 +53,18 @@ pub enum ChangeReason {
         measured: [u64; 2],
         needed: Option<[u64; 2]>,
     },
+    /// It changed between two times, and so did the traffic, in the direction that may be why: B's
+    /// divided by A's.
+    TrafficExplains {
+        figure: FigureKind,
+        traffic_ratio: f64,
+    },
+    /// It changed between two times, and within each it changed by so much a day, as a ratio, which
+    /// may be why.
+    TrendExplains {
+        figure: FigureKind,
+        daily_ratio: f64,
+    },
 }
 
 impl ChangeReason {
@@ -69,7 +81,9 @@ impl ChangeReason {
             Self::FigureNotKnown { figure }
             | Self::FigureChanged { figure }
             | Self::FigureSame { figure, .. }
-            | Self::FigureWithinNoise { figure, .. } => Some(*figure),
+            | Self::FigureWithinNoise { figure, .. }
+            | Self::TrafficExplains { figure, .. }
+            | Self::TrendExplains { figure, .. } => Some(*figure),
         }
     }
 }

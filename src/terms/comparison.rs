@@ -1,4 +1,4 @@
-//! What `compare` and `verify` answer, in the shape that their `--json` prints.
+//! What `compare`, `observe` and `verify` answer, in the shape that their `--json` prints.
 //!
 //! Names and units are a promise to scripts: add, never rename. Seconds, bytes, requests/s.
 
@@ -52,14 +52,15 @@ pub struct ComparedFigure {
     pub ratio_interval: Option<[f64; 2]>,
     /// Null without an interval.
     pub change: Option<Standing>,
-    /// Starts (of a load: stretches of time) that it rests on, of A and of B.
+    /// Starts that it rests on, of A and of B; of a load stretches of time, of what was observed
+    /// blocks or days.
     pub observations: [u64; 2],
-    /// Compared within blocks: both were measured one after the other, in random order.
+    /// Compared within blocks: both were measured one after the other, in random order, or at once.
     pub within_blocks: bool,
 }
 
 /// What is compared, of either side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedSide {
     /// As it was typed.
     pub name: String,
@@ -70,6 +71,8 @@ pub struct ComparedSide {
     pub session: Option<i64>,
     /// RFC 3339, UTC; null where it is not known.
     pub started_at: Option<String>,
+    /// When what was observed ends; RFC 3339, UTC; null for anything else.
+    pub ended_at: Option<String>,
     /// Null for a load's result; so are the next three.
     pub app: Option<String>,
     pub server: Option<String>,
@@ -97,7 +100,7 @@ pub struct RevisionsMeasured {
     pub warnings: Vec<Warning>,
 }
 
-/// What `compare --json` prints.
+/// What `compare --json` and `observe --json` print.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompareReport {
     /// What B is judged against.

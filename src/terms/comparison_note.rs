@@ -90,6 +90,24 @@ pub enum CompareRefusal {
     CapacityNotFound {
         side: Side,
     },
+    /// Two settings that ran at once have too little time in common.
+    BlocksTooFew {
+        blocks: u64,
+        block_s: u32,
+        needed: u64,
+    },
+    /// No hour of the later range has its weekday and hour in the earlier one.
+    HoursUnmatched,
+    /// Days of the later range whose hours are in both.
+    TooFewDays {
+        days: u64,
+        needed: u64,
+    },
+    /// More than half of what the ranges have room for is not there.
+    MostlyGaps {
+        present: u64,
+        possible: u64,
+    },
 }
 
 /// Why a figure is not among those compared.
@@ -117,6 +135,25 @@ pub enum FigureLeftOut {
     },
     /// There is no rate that both were offered and held.
     NoCommonRate,
+    /// None of the metrics is there that say it; these names are near them.
+    MetricAbsent {
+        figure: FigureKind,
+        near: Vec<String>,
+    },
+    /// Quantiles of several processes cannot be put together.
+    OnlySummary {
+        figure: FigureKind,
+        metric: String,
+    },
+    /// It lies beyond the histogram's last bound.
+    BeyondBuckets {
+        figure: FigureKind,
+        bound_s: f64,
+    },
+    /// An access log does not say it.
+    NotInLog {
+        figure: FigureKind,
+    },
 }
 
 /// What has a name that may be another one.
@@ -180,4 +217,25 @@ pub enum CompareNote {
     SubmodulesLeftOut { side: Side },
     /// Not even one client alone was served within the goal.
     GoalOutOfReach,
+    /// Two settings ran at once; the intervals hold however often one looks.
+    RanAtOnce,
+    /// Hours of one weekday were compared; what else changed between the two times is not told
+    /// apart.
+    HoursMatched,
+    /// Blocks of the range that one side lacks.
+    BlocksMissing { missing: u64, possible: u64 },
+    /// B's requests divided by A's, of two settings that ran at once.
+    TrafficUneven { traffic_ratio: f64 },
+    /// By so much the clock of who was asked is ahead of ours.
+    ClocksApart { ahead_s: f64 },
+    /// The range ends later than now, or than what is known: it was cut (RFC 3339, UTC).
+    RangeCut { to: String },
+    /// Counters began anew, as they do when a process starts.
+    CountersReset { side: Side, times: u64 },
+    /// The histogram's bucket that it lies in; what changes within it is interpolated.
+    BucketWide { figure: FigureKind, low_s: f64, high_s: f64 },
+    /// Requests of the log that say no response time, or lines that are not understood.
+    LinesLeftOut { side: Side, lines: u64, of: u64 },
+    /// What Prometheus remarked of its answers.
+    SourceWarned { text: String },
 }

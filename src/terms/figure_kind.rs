@@ -24,6 +24,10 @@ pub enum FigureKind {
     LatencyP50,
     LatencyP95,
     LatencyP99,
+    /// Of all requests.
+    LatencyMean,
+    /// Mean time before the app began with a request.
+    QueueTime,
     /// Share of the requests that failed.
     Errors,
 }

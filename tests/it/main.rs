@@ -22,6 +22,7 @@ mod lab;
 mod load;
 mod mix;
 mod monitor;
+mod observe;
 mod page;
 mod place;
 mod plan;

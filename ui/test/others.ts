@@ -7,8 +7,8 @@ const MACHINE: Machine = { cores: 2, memory_bytes: 4 * 1024 ** 3,
   cpu_model: "AMD EPYC 7763", kernel: "6.1.0" };
 
 function side(name: string, session: number, runtime: string): ComparedSide {
-  return { name, session, started_at: "2026-03-14T09:26:53Z", app: "shop", server: "puma",
-    runtime, workers: 3, threads: 8, slo: "p95<200ms,errors<0.1%", machine: MACHINE };
+  return { name, session, started_at: "2026-03-14T09:26:53Z", ended_at: null, app: "shop",
+    server: "puma", runtime, workers: 3, threads: 8, slo: "p95<200ms,errors<0.1%", machine: MACHINE };
 }
 
 export function compare(): ComparePage {

@@ -7,6 +7,7 @@
 
 mod line;
 mod replay;
+mod served;
 mod time;
 
 use std::cmp::Reverse;
@@ -22,6 +23,8 @@ use crate::terms::{LoadDoubt, Target, Warning};
 use line::{Entry, Line};
 pub use replay::Speed;
 use replay::{Arrival, replay};
+pub use served::{Served, ServedLog, read as read_served};
+pub use time::parse as parse_time;
 
 /// What to take from which log.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,14 +77,21 @@ struct LeftOut {
 /// # Errors
 /// It cannot be read, is mostly not understood, or names no request that may be sent.
 pub fn read(spec: &LogSpec) -> Result<Traffic, InputError> {
-    let name = spec.file.display().to_string();
-    let read = match name.as_str() {
-        "-" => Gathered::read(io::stdin().lock(), spec),
-        _ => open(&spec.file).and_then(|log| Gathered::read(log, spec)),
-    };
-    let gathered =
-        read.map_err(|error| InputError(format!("could not read the access log {name}: {error}")))?;
+    let gathered = opened(&spec.file, |log| Gathered::read(log, spec))?;
     gathered.into_traffic(spec).map_err(InputError)
+}
+
+/// What a reader makes of a log; of standard input where it is named `-`.
+fn opened<T>(
+    file: &Path,
+    reader: impl FnOnce(&mut dyn BufRead) -> io::Result<T>,
+) -> Result<T, InputError> {
+    let name = file.display().to_string();
+    let read = match name.as_str() {
+        "-" => reader(&mut io::stdin().lock()),
+        _ => open(file).and_then(|mut log| reader(&mut log)),
+    };
+    read.map_err(|error| InputError(format!("could not read the access log {name}: {error}")))
 }
 
 /// Reads a log that is there already.
@@ -92,6 +102,32 @@ pub fn read_fuzzed(log: impl BufRead, spec: &LogSpec) -> Result<Traffic, String>
 
 fn open(file: &Path) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(256 * 1024, File::open(file)?))
+}
+
+/// Hands on every line that is not blank, with its number, from 1; `None` is one that is too long.
+/// True when the log is compressed.
+fn each_line(log: &mut dyn BufRead, mut take: impl FnMut(u64, Option<&[u8]>)) -> io::Result<bool> {
+    let mut is_compressed = false;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let count = (&mut *log).take(LONGEST_LINE).read_until(b'\n', &mut line)?;
+        if count == 0 {
+            break;
+        }
+        // What a gzip file begins with.
+        is_compressed |= number == 1 && line.starts_with(&[0x1f, 0x8b]);
+        let is_cut = count as u64 == LONGEST_LINE && !line.ends_with(b"\n");
+        if is_cut {
+            log.skip_until(b'\n')?;
+        }
+        match line.trim_ascii() {
+            [] => {}
+            _ if is_cut => take(number, None),
+            line => take(number, Some(line)),
+        }
+    }
+    Ok(is_compressed)
 }
 
 /// What was read so far.
@@ -110,27 +146,11 @@ struct Gathered {
 impl Gathered {
     fn read(mut log: impl BufRead, spec: &LogSpec) -> io::Result<Self> {
         let mut gathered = Self::default();
-        let mut line = Vec::new();
-        for number in 1.. {
-            line.clear();
-            let count = log.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
-            if count == 0 {
-                break;
-            }
-            // What a gzip file begins with.
-            gathered.is_compressed |= number == 1 && line.starts_with(&[0x1f, 0x8b]);
-            let is_cut = count as u64 == LONGEST_LINE && !line.ends_with(b"\n");
-            if is_cut {
-                log.skip_until(b'\n')?;
-            }
-            let said = match line.trim_ascii() {
-                [] => continue,
-                _ if is_cut => Line::NotUnderstood,
-                line => line::parse(line, spec.replay.is_some()),
-            };
+        gathered.is_compressed = each_line(&mut log, |number, line| {
+            let parse = |line: &[u8]| line::parse(line, spec.replay.is_some());
             gathered.lines += 1;
-            gathered.take(number, said, spec);
-        }
+            gathered.take(number, line.map_or(Line::NotUnderstood, parse), spec);
+        })?;
         Ok(gathered)
     }
 

@@ -12,7 +12,9 @@ mod url;
 
 #[cfg(fuzzing)]
 pub use access_log::read_fuzzed;
-pub use access_log::{LogSpec, Speed, Traffic, read as read_log};
+pub use access_log::{
+    LogSpec, Served, ServedLog, Speed, Traffic, parse_time, read as read_log, read_served,
+};
 pub use error::InputError;
 pub use table::read as read_table;
 #[cfg(fuzzing)]

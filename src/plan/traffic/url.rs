@@ -18,7 +18,8 @@ impl Scheme {
         [Self::Http, Self::Https].into_iter().find(|known| text.eq_ignore_ascii_case(known.name()))
     }
 
-    fn name(self) -> &'static str {
+    /// As it is written in front of `://`.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
             Self::Https => "https",

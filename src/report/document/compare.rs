@@ -123,7 +123,10 @@ fn setup(side: &ComparedSide) -> Vec<String> {
     parts.extend(side.slo.iter().map(|slo| format!("goal {slo}")));
     let machine = side.machine.as_ref();
     parts.extend(machine.map(|it| format!("{}, {} cores", it.cpu_model, it.cores)));
-    parts.extend(side.started_at.clone());
+    parts.extend(match (&side.started_at, &side.ended_at) {
+        (Some(from), Some(to)) => Some(format!("{from} to {to}")),
+        (from, _) => from.clone(),
+    });
     parts
 }
 
@@ -177,6 +180,8 @@ fn value(kind: FigureKind, value: f64) -> String {
         FigureKind::CpuPerRequest
         | FigureKind::LatencyP50
         | FigureKind::LatencyP95
-        | FigureKind::LatencyP99 => figures::latency(value),
+        | FigureKind::LatencyP99
+        | FigureKind::LatencyMean
+        | FigureKind::QueueTime => figures::latency(value),
     }
 }

@@ -12,7 +12,7 @@ use crate::search::constants::{
     REVISION_BLOCKS_LEAST, REVISION_CAPACITY_BAND, REVISION_ERROR, REVISION_ERROR_EARLY,
     START_SD_DEGREES, START_SD_LOG,
 };
-use crate::stats::{Beside, Estimate, LogRatio, binomial};
+use crate::stats::{Estimate, LogRatio, binomial};
 use crate::terms::{FigureKind, Side, Standing};
 
 /// Those that are compared by their ratios.
@@ -118,7 +118,7 @@ impl RevisionFigure {
     }
 
     fn standing_at(&self, level: f64) -> Standing {
-        standing(self.kind, self.ratio.beside_at(self.band, level))
+        self.ratio.beside_at(self.band, level).standing(self.kind)
     }
 }
 
@@ -148,16 +148,6 @@ fn band(kind: FigureKind) -> f64 {
         FigureKind::Capacity => REVISION_CAPACITY_BAND,
         FigureKind::LatencyP95 => LATENCY_NOTICED,
         _ => EQUIVALENCE,
-    }
-}
-
-/// What a ratio of two figures says of B.
-pub fn standing(kind: FigureKind, beside: Beside) -> Standing {
-    match (beside, kind.is_less_better()) {
-        (Beside::Within, _) => Standing::Equivalent,
-        (Beside::Undecided, _) => Standing::Undecided,
-        (Beside::Above, false) | (Beside::Below, true) => Standing::Better,
-        (Beside::Above, true) | (Beside::Below, false) => Standing::Worse,
     }
 }
 

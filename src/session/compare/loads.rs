@@ -3,12 +3,13 @@
 //! In: two results. Out: each figure with the ratio and its interval, and why two loads cannot be
 //! compared. Must not measure.
 
-use super::sessions::{Found, Pair};
+use super::sessions::Found;
 use crate::search::{at_other_times, of_failures, start_variance};
 use crate::stats::{Estimate, LogRatio};
+use crate::summary::compared::{Compared, KnownRatio};
 use crate::terms::{
     CapacityConclusion, CapacitySummary, CompareRefusal, FigureKind, FigureLeftOut, LoadOffered,
-    LoadSummary, Side, Standing, Window,
+    LoadSummary, Side, Window,
 };
 
 /// Neighbouring seconds are alike, so as many as make ten stretches are taken together.
@@ -81,7 +82,8 @@ fn figure(
         at_other_times(LogRatio::of_parts((of_b / of_a).ln(), &[a, b, starts], count))
     });
     let observations = [parts_a.len() as u64, parts_b.len() as u64];
-    Ok(Pair { kind, a: of_a, b: of_b, ratio, within_blocks: false, observations })
+    let ratio = ratio.map(KnownRatio::from);
+    Ok(Compared { kind, a: of_a, b: of_b, ratio, change: None, within_blocks: false, observations })
 }
 
 /// The logarithm of the mean over each stretch of the measured part.
@@ -109,17 +111,16 @@ fn spread(logs: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// Share of the requests that failed, with whether that changed beyond doubt.
-pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
-    let change = of_failures((a.due, a.failed()), (b.due, b.failed()));
-    let pair = Pair {
+pub fn errors(a: &LoadSummary, b: &LoadSummary) -> Compared {
+    Compared {
         kind: FigureKind::Errors,
         a: a.failed_share(),
         b: b.failed_share(),
         ratio: None,
+        change: Some(of_failures((a.due, a.failed()), (b.due, b.failed()))),
         within_blocks: false,
         observations: [a.due, b.due],
-    };
-    (pair, change)
+    }
 }
 
 /// Why two capacities found at a URL are not of the same kind; empty when they are.
@@ -155,11 +156,12 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
         let error = apart.error.hypot((2.0 * start_variance()).sqrt());
         at_other_times(LogRatio { error, ..apart })
     });
-    Ok(Pair {
+    Ok(Compared {
         kind: FigureKind::Capacity,
         a: a.value,
         b: b.value,
-        ratio,
+        ratio: ratio.map(KnownRatio::from),
+        change: None,
         within_blocks: false,
         observations: [a.count, b.count],
     })
@@ -169,7 +171,8 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
 mod tests {
     use super::*;
     use crate::report::Language;
-    use crate::terms::{LatencySummary, WindowLatency};
+    use crate::stats::Beside;
+    use crate::terms::{LatencySummary, Standing, WindowLatency};
 
     /// Thirty seconds at 100/s after five of warm-up, with this p95, give or take a few percent.
     fn load(p95: f64, failed: u64) -> LoadSummary {
@@ -203,7 +206,7 @@ mod tests {
         }
     }
 
-    fn p95(a: &LoadSummary, b: &LoadSummary) -> LogRatio {
+    fn p95(a: &LoadSummary, b: &LoadSummary) -> KnownRatio {
         let found = figures(a, b).into_iter().flatten();
         let mut of_p95 = found.filter(|pair| pair.kind == FigureKind::LatencyP95);
         of_p95.next().unwrap().ratio.unwrap()
@@ -212,8 +215,8 @@ mod tests {
     #[test]
     fn a_latency_half_as_long_again_is_above_and_the_same_one_is_not() {
         let ratio = p95(&load(0.1, 0), &load(0.15, 0));
-        assert_eq!(ratio.beside(0.03), crate::stats::Beside::Above, "{ratio:?}");
-        let same = p95(&load(0.1, 0), &load(0.1, 0)).estimate(0.95);
+        assert_eq!(ratio.beside, Beside::Above, "{ratio:?}");
+        let same = p95(&load(0.1, 0), &load(0.1, 0)).interval;
         assert!(same.low < 1.0 && 1.0 < same.high, "{same:?}");
         assert!(same.relative_half_width() > 0.05, "what starts differ by is in it: {same:?}");
     }
@@ -221,10 +224,10 @@ mod tests {
     #[test]
     fn errors_that_came_are_worse_and_few_of_them_are_not_yet() {
         let (clean, few, many) = (load(0.1, 0), load(0.1, 2), load(0.1, 60));
-        assert_eq!(errors(&clean, &many).1, Standing::Worse);
-        assert_eq!(errors(&many, &clean).1, Standing::Better);
-        assert_eq!(errors(&clean, &few).1, Standing::Undecided);
-        assert_eq!(errors(&clean, &clean).1, Standing::Equivalent);
+        assert_eq!(errors(&clean, &many).change, Some(Standing::Worse));
+        assert_eq!(errors(&many, &clean).change, Some(Standing::Better));
+        assert_eq!(errors(&clean, &few).change, Some(Standing::Undecided));
+        assert_eq!(errors(&clean, &clean).change, Some(Standing::Equivalent));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::model::Costs;
 use crate::report::Story;
 use crate::search::{Start, mean_rps, ratio_apart, ratio_in_blocks, starts};
 use crate::stats::{Estimate, LogRatio};
+use crate::summary::compared::{Compared, KnownRatio};
 use crate::terms::{Configuration, FigureKind, FigureLeftOut, Side, TrialPurpose, TrialSummary};
 
 /// One side: a session and the setting of it that is meant.
@@ -17,20 +18,8 @@ pub struct Measured<'a> {
     starts: Vec<Start>,
 }
 
-/// One figure of both sides.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pair {
-    pub kind: FigureKind,
-    pub a: f64,
-    pub b: f64,
-    /// `None` where nothing is known of the spread.
-    pub ratio: Option<LogRatio>,
-    pub within_blocks: bool,
-    pub observations: [u64; 2],
-}
-
 /// A figure, or why it is not one of those compared.
-pub type Found = Result<Pair, FigureLeftOut>;
+pub type Found = Result<Compared, FigureLeftOut>;
 
 /// Rates nearer to each other than this count as the same.
 const SAME_RATE: f64 = 0.01;
@@ -104,11 +93,12 @@ fn capacity_of(
     };
     let (of_a, of_b) = (of(a, Side::A, at_a)?, of(b, Side::B, at_b)?);
     let in_blocks = if is_one_session { ratio_in_blocks(&of_a, &of_b) } else { None };
-    Ok(Pair {
+    Ok(Compared {
         kind,
         a: mean_rps(&of_a),
         b: mean_rps(&of_b),
-        ratio: in_blocks.or_else(|| ratio_apart(&of_a, &of_b)),
+        ratio: in_blocks.or_else(|| ratio_apart(&of_a, &of_b)).map(KnownRatio::from),
+        change: None,
         within_blocks: in_blocks.is_some(),
         observations: [of_a.len() as u64, of_b.len() as u64],
     })
@@ -123,11 +113,12 @@ pub fn gain(a: &Measured<'_>, b: &Measured<'_>) -> Found {
     };
     let missing = || FigureLeftOut::MissingOnOneSide { figure: FigureKind::Gain };
     let (a, b) = (known(a).ok_or_else(missing)?, known(b).ok_or_else(missing)?);
-    Ok(Pair {
+    Ok(Compared {
         kind: FigureKind::Gain,
         a: a.value,
         b: b.value,
-        ratio: LogRatio::of_estimates(&a, &b),
+        ratio: LogRatio::of_estimates(&a, &b).map(KnownRatio::from),
+        change: None,
         within_blocks: false,
         observations: [1, 1],
     })
@@ -179,11 +170,12 @@ fn plain(kind: FigureKind, a: &[f64], b: &[f64]) -> Found {
     if a.is_empty() || b.is_empty() {
         return Err(FigureLeftOut::NotMeasuredOnBoth { figure: kind });
     }
-    Ok(Pair {
+    Ok(Compared {
         kind,
         a: mean(a),
         b: mean(b),
-        ratio: LogRatio::plain(a, b),
+        ratio: LogRatio::plain(a, b).map(KnownRatio::from),
+        change: None,
         within_blocks: false,
         observations: [a.len() as u64, b.len() as u64],
     })

@@ -6,7 +6,7 @@ use super::error::Named;
 use super::ready::Ready;
 use crate::place::Place;
 use crate::search::{RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault};
-use crate::session::compare::more;
+use crate::summary::compared::needed;
 use crate::terms::{
     ChangeReason, CompareNote, CompareReport, ComparedFigure, ComparedSide, Configuration,
     Difference, FigureKind, NamedPart, PlannedValue, RevisionsMeasured, Standing, Stated, Warning,
@@ -56,15 +56,13 @@ impl Compared<'_> {
         ComparedSide {
             name: name.clone(),
             commit: Some(commit.0.clone()),
-            session: None,
-            started_at: None,
-            app: None,
             server: Some(server(ready)),
             runtime: runtime(ready),
             workers: Some(self.at.workers.get()),
             threads: Some(self.at.threads.get()),
             slo: Some(goals.list()),
             machine: Some(ready.place.machine().clone()),
+            ..ComparedSide::default()
         }
     }
 
@@ -158,7 +156,10 @@ fn reason(answer: &RevisionsAnswer) -> ChangeReason {
             figure,
             band_ratio,
             measured: decisive.ratio.count,
-            needed: more(&decisive.ratio, band_ratio),
+            needed: decisive
+                .ratio
+                .more_to_decide(band_ratio)
+                .map(|times| needed(decisive.ratio.count, times)),
         },
     }
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use sweetspot::http_client::Peer;
 use sweetspot::report::push::{self, Patience, PushError};
 
 use super::sample;
@@ -204,15 +205,16 @@ fn addresses_that_are_public_or_hold_secrets_are_refused_before_anything_is_done
     }
 }
 
+fn receiver(address: SocketAddr) -> push::Receiver {
+    let url = format!("http://{address}/v1/metrics");
+    let peer = Peer { url, addresses: vec![address], headers: Vec::new() };
+    push::Receiver { peer, service: "sweetspot".into() }
+}
+
 #[test]
 fn nobody_there_is_told_after_as_many_tries_as_there_is_patience_for() {
     let address = unused_address();
-    let receiver = push::Receiver {
-        url: format!("http://{address}/v1/metrics"),
-        addresses: vec![address],
-        headers: Vec::new(),
-        service: "sweetspot".into(),
-    };
+    let receiver = receiver(address);
     let patience = Patience { attempts: 3, pause: Duration::ZERO, ..Patience::DEFAULT };
     let error = push::send(&receiver, "{}", patience).unwrap_err();
     assert!(matches!(error, PushError::Unreachable { .. }), "{error}");
@@ -221,11 +223,6 @@ fn nobody_there_is_told_after_as_many_tries_as_there_is_patience_for() {
     // A wait that is longer than all the time there is is not begun.
     let asks = reply("429 Too Many Requests", "retry-after: 3600\r\n", "");
     let (address, _requests) = collector(vec![asks]);
-    let receiver = push::Receiver {
-        url: format!("http://{address}/v1/metrics"),
-        addresses: vec![address],
-        ..receiver
-    };
-    let error = push::send(&receiver, "{}", Patience::DEFAULT).unwrap_err();
+    let error = push::send(&self::receiver(address), "{}", Patience::DEFAULT).unwrap_err();
     assert!(error.to_string().ends_with("answered 429 (tried once)"), "{error}");
 }

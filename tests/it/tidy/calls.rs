@@ -9,16 +9,16 @@ use super::{Finding, Rule, Tree, hold, try_out};
 const PLACES: &[(&str, &[&str])] = &[
     ("anyhow", &["src/cli/", "src/main.rs"]),
     ("clap", &["src/cli/"]),
-    ("ureq", &["src/report/export/push/"]),
+    ("ureq", &["src/http_client/"]),
 ];
 
 const CRATES: Rule = Rule {
-    name: "clap and anyhow live in cli/, ureq in report/export/push/, and nowhere else",
+    name: "clap and anyhow live in cli/, ureq in http_client/, and nowhere else",
     why: "the library is used without a command line too, its callers must be able to tell a \
           plan's mistake from a refusal of the operating system, and reports are made from stored \
           events without a network",
     instead: "translate arguments in cli/ into the stage's own type, add a variant to the stage's \
-              own error enum, send in report/export/push/",
+              own error enum, send with http_client/",
     find: |tree| tree.product().flat_map(misplaced_crates).collect(),
 };
 
@@ -74,7 +74,7 @@ fn crates_are_found_outside_their_folders() {
     let text = "#[derive(clap::Args)]\nstruct A;\nfn f() -> anyhow::Result<()> { Ok(()) }\n";
     let agent = "//! Head.\nuse ureq::Agent;\n";
     let bad = [("src/plan/mod.rs", text), ("src/report/csv.rs", agent)];
-    let good = [("src/cli/tune.rs", text), ("src/report/export/push/mod.rs", agent)];
+    let good = [("src/cli/tune.rs", text), ("src/http_client/mod.rs", agent)];
     try_out(&CRATES, &bad, &[3, 1, 2], &good);
 }
 

@@ -11,7 +11,8 @@ import { GRID, plot, tagged, type Drawn, type Look } from "./common";
 
 /** How a figure is printed, by its name as `compare --json` has it. */
 export function figureFormat(figure: string): (value: number) => string {
-  if (figure.startsWith("latency") || figure === "cpu_per_request") return latency;
+  if (figure.startsWith("latency")) return latency;
+  if (figure === "cpu_per_request" || figure === "queue_time") return latency;
   if (figure.endsWith("capacity") || figure === "throughput") return rate;
   if (figure === "memory") return bytes;
   if (figure === "errors") return percent;

@@ -53,6 +53,90 @@ fn parse_text(line: &[u8], wants_time: bool) -> Option<Line> {
     Some(entry(request_line(&request), at))
 }
 
+/// What a line says of how a request was served.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServedLine {
+    /// Nanoseconds since 1970.
+    pub at: i64,
+    /// `None` where the log does not say it.
+    pub latency_s: Option<f64>,
+    pub status: Option<u16>,
+}
+
+/// Reads how a request was served; `None` of a line without a time.
+pub fn parse_served(line: &[u8]) -> Option<ServedLine> {
+    match line.first() {
+        Some(b'{') => served_json(line),
+        _ => served_text(line),
+    }
+}
+
+/// What follows the request: status, bytes, quoted fields, and what the log's own format adds.
+fn served_text(line: &[u8]) -> Option<ServedLine> {
+    let time_at = memchr(b'[', line)? + 1;
+    let time_end = time_at + memchr(b']', &line[time_at..])?;
+    let at = time::parse(std::str::from_utf8(&line[time_at..time_end]).ok()?)?;
+    let request_at = time_end + memchr(b'"', &line[time_end..])? + 1;
+    let request = quoted(&line[request_at..])?;
+    let rest = String::from_utf8_lossy(&line[request_at + request.len() + 1..]).into_owned();
+    let mut fields = outside_quotes(&rest).into_iter();
+    let status = fields.next().and_then(|field| field.parse().ok());
+    Some(ServedLine { at, latency_s: latency_of(fields.skip(1)), status })
+}
+
+/// The words of a line, without what stands in quotes but for numbers.
+fn outside_quotes(text: &str) -> Vec<&str> {
+    let is_number = |part: &&str| part.parse::<f64>().is_ok();
+    let parts = text.split('"').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_ascii_whitespace().collect(),
+            _ => Some(part).filter(is_number).into_iter().collect::<Vec<_>>(),
+        })
+        .collect()
+}
+
+/// A field that is named (`request_time=0.012`), else the first with a decimal point, in seconds
+/// (nginx' `$request_time`), else the last whole number, in microseconds (Apache's `%D`).
+fn latency_of<'a>(fields: impl Iterator<Item = &'a str>) -> Option<f64> {
+    let fields: Vec<&str> = fields.collect();
+    let named = fields.iter().find_map(|field| {
+        let (name, value) = field.split_once(['=', ':'])?;
+        let unit = unit_of(name)?;
+        Some(value.parse::<f64>().ok()? * unit)
+    });
+    let seconds = || fields.iter().find(|it| it.contains('.'))?.parse().ok();
+    let microseconds = || Some(fields.last()?.parse::<u64>().ok()? as f64 / 1e6);
+    let found = named.or_else(seconds).or_else(microseconds);
+    found.filter(|it| it.is_finite() && *it >= 0.0)
+}
+
+/// Seconds in a unit of the field of this name; `None`: it is no response time.
+fn unit_of(name: &str) -> Option<f64> {
+    match name {
+        "request_time" | "rt" | "response_time" | "duration_s" | "latency_s" => Some(1.0),
+        "request_time_ms" | "response_time_ms" | "duration_ms" | "latency_ms" => Some(1e-3),
+        "duration_us" | "request_time_us" => Some(1e-6),
+        _ => None,
+    }
+}
+
+fn served_json(line: &[u8]) -> Option<ServedLine> {
+    let object = json_object(line)?;
+    let at = TIMES.iter().find_map(|name| time_of(object.get(*name)?))?;
+    let number = |value: &Value| match value {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_f64(),
+    };
+    let named = object.iter().find_map(|(name, value)| Some(number(value)? * unit_of(name)?));
+    // Caddy, whose request is an object, writes seconds; Rails' lograge writes milliseconds.
+    let unit = if object.get("request").is_some_and(Value::is_object) { 1.0 } else { 1e-3 };
+    let duration = || Some(number(object.get("duration")?)? * unit);
+    let latency = named.or_else(duration);
+    let status = object.get("status").and_then(number).map(|status| status as u16);
+    Some(ServedLine { at, latency_s: latency.filter(|it| it.is_finite() && *it >= 0.0), status })
+}
+
 fn entry(request: Option<(String, String)>, at: Option<i64>) -> Line {
     match request {
         Some((method, path)) => Line::Entry(Entry { method, path, at }),
@@ -261,6 +345,38 @@ mod tests {
     }
 
     #[test]
+    fn response_times_are_found_where_logs_write_them() {
+        let head = "h - - [10/Oct/2025:13:55:36 +0200] \"GET /0.5 HTTP/1.1\" 502";
+        for (rest, expected) in [
+            ("17 \"-\" \"Mozilla/5.0 (X 1.5)\" 0.123 0.120", Some(0.123)),
+            ("17 \"-\" \"curl\" 842 0.250 [web] [] 10.0.0.1:80 17 0.248 502 id", Some(0.25)),
+            ("17 \"-\" \"curl\" \"0.250\"", Some(0.25)),
+            ("17 \"-\" \"curl\" rt=0.5 uct=0.1", Some(0.5)),
+            ("17 \"-\" \"curl\" duration_ms=12.5", Some(0.0125)),
+            ("17 \"-\" \"curl\" 12500", Some(0.0125)),
+            ("17 12500", Some(0.0125)),
+            ("17", None),
+            ("17 \"-\" \"curl\"", None),
+            ("17 \"-\" \"curl\" -", None),
+        ] {
+            let served = parse_served(format!("{head} {rest}").as_bytes()).unwrap();
+            assert_eq!((served.status, served.latency_s), (Some(502), expected), "{rest}");
+        }
+        for (fields, expected) in [
+            (r#""request_time":"0.040""#, Some(0.04)),
+            (r#""request":{"method":"GET"},"duration":0.04"#, Some(0.04)),
+            (r#""method":"GET","duration":40.5"#, Some(0.0405)),
+            (r#""duration_ms":40"#, Some(0.04)),
+            (r#""bytes":40"#, None),
+        ] {
+            let line = format!("{{\"ts\":1760097336.5,\"status\":200,{fields}}}");
+            let served = parse_served(line.as_bytes()).unwrap();
+            assert_eq!((served.status, served.latency_s), (Some(200), expected), "{line}");
+        }
+        assert_eq!(parse_served(b"h - - [t] \"GET / HTTP/1.1\" 200 0 1.5"), None);
+    }
+
+    #[test]
     fn what_is_no_such_line_is_not_understood() {
         for line in [
             "GET / HTTP/1.1",
@@ -306,6 +422,8 @@ mod tests {
             parse(&bytes, wants_time);
             let request = [b"h [x] \"GET /".as_slice(), &bytes, b" HTTP/1.1\" 200"].concat();
             parse(&request, false);
+            parse_served(&bytes);
+            parse_served(&[b"h [1] \"".as_slice(), &bytes].concat());
             parse(&[b"{\"request\":\"".as_slice(), &bytes, b"\"}"].concat(), wants_time);
         }
 

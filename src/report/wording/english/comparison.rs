@@ -3,6 +3,8 @@
 use std::fmt;
 
 use super::English;
+use crate::report::figures::{latency, number, span};
+use crate::report::outside::line;
 use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
@@ -52,6 +54,25 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
         ),
         CompareRefusal::ArrivalsDiffer => "the arrivals differ; use the same --arrivals".into(),
         CompareRefusal::CapacityNotFound { side } => format!("{side} found no capacity"),
+        CompareRefusal::BlocksTooFew { blocks, block_s, needed } => format!(
+            "cannot tell: of the range A and B have {blocks} blocks of {} in common, and it takes \
+             at least {needed}; look again later, or give a longer range",
+            span(f64::from(*block_s))
+        ),
+        CompareRefusal::HoursUnmatched => {
+            "cannot tell: no hour of the later range has the same hour of the same weekday in the \
+             earlier one; give whole weeks, or ranges that lie whole weeks apart"
+                .into()
+        }
+        CompareRefusal::TooFewDays { days, needed } => format!(
+            "cannot tell: of the later range {} can be set beside the same weekday of the earlier \
+             one, and it takes at least {needed}; give longer ranges",
+            if *days == 1 { "1 day".to_string() } else { format!("{days} days") }
+        ),
+        CompareRefusal::MostlyGaps { present, possible } => format!(
+            "cannot tell: of {possible} blocks of the range only {present} have figures on both \
+             sides"
+        ),
     }
 }
 
@@ -82,6 +103,23 @@ pub fn left_out(why: &FigureLeftOut) -> String {
             format!("{figure}: {setting} holds nothing in {side}, or was not measured there")
         }
         FigureLeftOut::NoCommonRate => "p95: there is no rate that both were offered".into(),
+        FigureLeftOut::MetricAbsent { figure, near } if near.is_empty() => {
+            format!("{figure}: no metric that says it is there (docs/observe.md lists them)")
+        }
+        FigureLeftOut::MetricAbsent { figure, near } => format!(
+            "{figure}: no metric that says it is there; near it are {}; --metric names one",
+            English.list(near)
+        ),
+        FigureLeftOut::OnlySummary { figure, metric } => format!(
+            "{figure}: {metric} is a summary, and quantiles of several processes cannot be put \
+             together; a histogram can tell"
+        ),
+        FigureLeftOut::BeyondBuckets { figure, bound_s } => format!(
+            "{figure}: it lies beyond the histogram's last bound, {}; give the histogram more \
+             buckets",
+            latency(*bound_s)
+        ),
+        FigureLeftOut::NotInLog { figure } => format!("{figure}: an access log does not say it"),
     }
 }
 
@@ -124,14 +162,21 @@ fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
     }
 }
 
+const NOT_MEASURED_IN_TURN: &str = "the two were not measured in turn: the intervals have what \
+     starts differ by, and not what the machine did differently at another time; one session that \
+     measures both does";
+const GOAL_OUT_OF_REACH: &str = "not even one client alone is served within the goal, so there is \
+     no capacity to compare; give a --slo that can be met";
+const RAN_AT_ONCE: &str = "both ran at once, and the intervals hold however often one looks; what \
+     the instances of A and B differ by of themselves is not in them: the same two at a time when \
+     both had one setting tell";
+const HOURS_MATCHED: &str = "hours of the same weekday were set beside each other; what else \
+     changed between the two ranges is not told apart: two settings at once, on two halves of the \
+     fleet, do";
+
 pub fn note(note: &CompareNote) -> String {
     match note {
-        CompareNote::NotMeasuredInTurn => {
-            "the two were not measured in turn: the intervals have what starts differ by, and not \
-             what the machine did differently at another time; one session that measures both \
-             does"
-                .into()
-        }
+        CompareNote::NotMeasuredInTurn => NOT_MEASURED_IN_TURN.into(),
         CompareNote::NoCommonBlock => {
             "no block has both settings, so they are compared as they were met in the race".into()
         }
@@ -159,11 +204,42 @@ pub fn note(note: &CompareNote) -> String {
             "{side} has submodules, which are not checked out; --prepare 'git submodule update \
              --init' brings them"
         ),
-        CompareNote::GoalOutOfReach => {
-            "not even one client alone is served within the goal, so there is no capacity to \
-             compare; give a --slo that can be met"
-                .into()
+        CompareNote::GoalOutOfReach => GOAL_OUT_OF_REACH.into(),
+        CompareNote::RanAtOnce => RAN_AT_ONCE.into(),
+        CompareNote::HoursMatched => HOURS_MATCHED.into(),
+        CompareNote::BlocksMissing { missing, possible } => {
+            format!(
+                "gaps: {missing} of {possible} blocks have no figure on one side, and count on \
+                 neither"
+            )
         }
+        CompareNote::TrafficUneven { traffic_ratio } => format!(
+            "B got {} times as many requests as A: latency, memory and CPU may differ for that \
+             alone, unless B has as many times the instances",
+            number(*traffic_ratio)
+        ),
+        CompareNote::ClocksApart { ahead_s } => format!(
+            "Prometheus' clock is {} {} ours; ranges go by Prometheus'",
+            span(ahead_s.abs()),
+            if *ahead_s > 0.0 { "ahead of" } else { "behind" }
+        ),
+        CompareNote::RangeCut { to } => {
+            format!("the range was cut at {to}: what is later is not known yet")
+        }
+        CompareNote::CountersReset { side, times } => format!(
+            "counters of {side} began anew {times} times: processes were started meanwhile, and \
+             what that costs is in the figures"
+        ),
+        CompareNote::BucketWide { figure, low_s, high_s } => format!(
+            "{figure} lies in a bucket from {} to {} of the histogram, within which it is \
+             interpolated: the direction of a change is right, its size may not be",
+            latency(*low_s),
+            latency(*high_s)
+        ),
+        CompareNote::LinesLeftOut { side, lines, of } => format!(
+            "{lines} of {of} lines of {side}'s log are not understood or say no response time"
+        ),
+        CompareNote::SourceWarned { text } => format!("Prometheus remarks: {}", line(text)),
     }
 }
 
@@ -179,6 +255,8 @@ impl fmt::Display for FigureKind {
             Self::LatencyP50 => "p50",
             Self::LatencyP95 => "p95",
             Self::LatencyP99 => "p99",
+            Self::LatencyMean => "mean latency",
+            Self::QueueTime => "queue time",
             Self::Errors => "errors",
         })
     }

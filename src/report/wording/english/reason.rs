@@ -124,6 +124,16 @@ pub fn of_change(reason: &ChangeReason) -> String {
                 band_ratio * 100.0
             )
         }
+        ChangeReason::TrafficExplains { figure, traffic_ratio } => format!(
+            "cannot tell: {figure} changed, and so did the traffic ({} times as many requests), \
+             which may be why",
+            number(*traffic_ratio)
+        ),
+        ChangeReason::TrendExplains { figure, daily_ratio } => format!(
+            "cannot tell: {figure} changed, and within each range it went by {:+.1} % a day, \
+             which may be why",
+            (daily_ratio - 1.0) * 100.0
+        ),
     }
 }
 

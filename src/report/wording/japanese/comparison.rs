@@ -2,6 +2,8 @@
 
 use super::Japanese;
 use super::reason::name;
+use crate::report::figures::{latency, number, span};
+use crate::report::outside::line;
 use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
@@ -55,6 +57,23 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
         CompareRefusal::CapacityNotFound { side } => {
             format!("{side} では、さばける量が見つかっていません")
         }
+        CompareRefusal::BlocksTooFew { blocks, block_s, needed } => format!(
+            "判定できません。期間のうち、A と B の両方にあるのは {} ごとの値が {blocks} 個で、{needed} 個以上\
+             必要です。しばらくしてから見直すか、期間を長くしてください",
+            span(f64::from(*block_s))
+        ),
+        CompareRefusal::HoursUnmatched => {
+            "判定できません。後の期間には、前の期間に同じ曜日の同じ時刻がある時間がありません。1 週間単位か、ちょうど\
+             何週間か離れた期間にしてください"
+                .into()
+        }
+        CompareRefusal::TooFewDays { days, needed } => format!(
+            "判定できません。後の期間のうち、前の期間の同じ曜日と比べられるのは {days} 日で、{needed} 日以上必要で\
+             す。期間を長くしてください"
+        ),
+        CompareRefusal::MostlyGaps { present, possible } => format!(
+            "判定できません。期間の {possible} 個のうち、両方に値があるのは {present} 個だけです"
+        ),
     }
 }
 
@@ -81,6 +100,24 @@ pub fn left_out(why: &FigureLeftOut) -> String {
             of(*figure, &format!("{side} の {setting} は何もさばけないか、計測していません"))
         }
         FigureLeftOut::NoCommonRate => of(FigureKind::LatencyP95, "両方にかけたレートがありません"),
+        FigureLeftOut::MetricAbsent { figure, near } if near.is_empty() => {
+            of(*figure, "それを示すメトリクスがありません（docs/observe.md に一覧があります）")
+        }
+        FigureLeftOut::MetricAbsent { figure, near } => of(
+            *figure,
+            &format!(
+                "それを示すメトリクスがありません。近い名前は{}です。--metric で指定できます",
+                Japanese.list(near)
+            ),
+        ),
+        FigureLeftOut::OnlySummary { figure, metric } => of(
+            *figure,
+            &format!("{metric} は summary で、プロセスごとの分位数は 1 つにまとめられません"),
+        ),
+        FigureLeftOut::BeyondBuckets { figure, bound_s } => {
+            of(*figure, &format!("ヒストグラムの最後の境界 {} を超えています", latency(*bound_s)))
+        }
+        FigureLeftOut::NotInLog { figure } => of(*figure, "アクセスログからはわかりません"),
     }
 }
 
@@ -120,13 +157,16 @@ fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
     }
 }
 
+const NOT_MEASURED_IN_TURN: &str = "2 つは交互に計測したものではありません。起動ごとの差は区間に入っていますが、時間を置いたことによるマシン\
+     の差は入っていません。1 つのセッションで両方を計測すれば、それも除けます";
+const RAN_AT_ONCE: &str = "両方が同時に動いていて、区間は何度見ても成り立ちます。A と B のインスタンスそのものの差は入っていません。\
+     両方が同じ設定だったときの 2 つを比べれば、それがわかります";
+const HOURS_MATCHED: &str = "同じ曜日の同じ時刻どうしを比べています。2 つの期間の間に変わったほかのことは区別できません。2 つの設定を\
+     半分ずつ同時に動かせば区別できます";
+
 pub fn note(note: &CompareNote) -> String {
     match note {
-        CompareNote::NotMeasuredInTurn => {
-            "2 つは交互に計測したものではありません。起動ごとの差は区間に入っていますが、時間を置いたことによるマシン\
-             の差は入っていません。1 つのセッションで両方を計測すれば、それも除けます"
-                .into()
-        }
+        CompareNote::NotMeasuredInTurn => NOT_MEASURED_IN_TURN.into(),
         CompareNote::NoCommonBlock => {
             "両方の設定を計測したブロックがないため、探索のときの値で比べています".into()
         }
@@ -151,6 +191,39 @@ pub fn note(note: &CompareNote) -> String {
         CompareNote::GoalOutOfReach => {
             "クライアントが 1 つでも目標を満たさないため、さばける量は比べられません。満たせる --slo を指定してください"
                 .into()
+        }
+        CompareNote::RanAtOnce => RAN_AT_ONCE.into(),
+        CompareNote::HoursMatched => HOURS_MATCHED.into(),
+        CompareNote::BlocksMissing { missing, possible } => {
+            format!("抜け: {possible} 個のうち {missing} 個は一方に値がなく、どちらでも数えていません")
+        }
+        CompareNote::TrafficUneven { traffic_ratio } => format!(
+            "B のリクエストは A の {} 倍です。インスタンスも同じ倍率でなければ、レイテンシ、メモリ、CPU の差はその\
+             ためかもしれません",
+            number(*traffic_ratio)
+        ),
+        CompareNote::ClocksApart { ahead_s } => format!(
+            "Prometheus の時計はこちらより {} {}います。期間は Prometheus の時計によります",
+            span(ahead_s.abs()),
+            if *ahead_s > 0.0 { "進んで" } else { "遅れて" }
+        ),
+        CompareNote::RangeCut { to } => format!("期間は {to} までにしました。その後はまだわかりません"),
+        CompareNote::CountersReset { side, times } => format!(
+            "{side} のカウンターは {times} 回やり直されました。その間にプロセスが起動していて、その影響も値に入ってい\
+             ます"
+        ),
+        CompareNote::BucketWide { figure, low_s, high_s } => format!(
+            "{}はヒストグラムの {} から {} までのバケットの中で補間した値です。変化の向きは確かですが、大きさは違うこと\
+             があります",
+            name(*figure),
+            latency(*low_s),
+            latency(*high_s)
+        ),
+        CompareNote::LinesLeftOut { side, lines, of } => format!(
+            "{side} のログの {of} 行のうち {lines} 行は、読めないか、応答時間がありません"
+        ),
+        CompareNote::SourceWarned { text } => {
+            format!("Prometheus からの注意: {}", line(text))
         }
     }
 }

@@ -131,6 +131,17 @@ pub fn of_change(reason: &ChangeReason) -> String {
                 "{name}の差はノイズの範囲内で、ノイズが {percent:.0} % より大きくなっています。{more}"
             )
         }
+        ChangeReason::TrafficExplains { figure, traffic_ratio } => format!(
+            "判定できません。{}は変わりましたが、リクエストの数も {} 倍になっていて、そのためかもしれません",
+            name(*figure),
+            number(*traffic_ratio)
+        ),
+        ChangeReason::TrendExplains { figure, daily_ratio } => format!(
+            "判定できません。{}は変わりましたが、それぞれの期間の中でも 1 日に {:+.1} % ずつ変わっていて、\
+             そのためかもしれません",
+            name(*figure),
+            (daily_ratio - 1.0) * 100.0
+        ),
     }
 }
 
@@ -146,6 +157,8 @@ pub fn name(figure: FigureKind) -> &'static str {
         FigureKind::LatencyP50 => "p50 ",
         FigureKind::LatencyP95 => "p95 ",
         FigureKind::LatencyP99 => "p99 ",
+        FigureKind::LatencyMean => "平均レイテンシ",
+        FigureKind::QueueTime => "キューでの待ち時間",
         FigureKind::Errors => "エラー",
     }
 }

@@ -1,0 +1,102 @@
+//! What access logs recorded, in blocks.
+//!
+//! In: files. Out: throughput, p95 and the share of failed requests of each block.
+
+use std::path::Path;
+
+use super::blocks::{BlocksOfBoth, blocks};
+use super::question::{ObserveError, Question, Recorded, When};
+use super::range::{Blocks, Range};
+use crate::observe::Observed;
+use crate::plan::traffic::{Served, ServedLog, read_served};
+use crate::stats::quantile;
+use crate::terms::{CompareNote, FigureKind, FigureLeftOut, Side};
+
+/// A block of fewer requests has no p95.
+const REQUESTS_LEAST: usize = 20;
+/// Lines may be left out without its being said.
+const LEFT_OUT_QUIET: f64 = 0.01;
+/// What a log does not say.
+const NOT_IN_LOG: [FigureKind; 3] =
+    [FigureKind::QueueTime, FigureKind::Memory, FigureKind::CpuPerRequest];
+
+/// Reads both logs, or one for both times.
+///
+/// # Errors
+/// One cannot be read, says no response times, or has no request in its range.
+pub fn of_logs(question: &Question, now_s: i64) -> Result<(BlocksOfBoth, Recorded), ObserveError> {
+    let a = read_served(Path::new(&question.a))?;
+    let b = question.b.as_ref().map(|name| read_served(Path::new(name))).transpose()?;
+    let of_b = b.as_ref().unwrap_or(&a);
+    let whole = common(&a, of_b);
+    if question.when == When::Whole && whole.is_some_and(|it| it.from_s >= it.to_s) {
+        let nothing = "the two access logs have no time in common".to_string();
+        return Err(ObserveError::Usage(nothing));
+    }
+    let (blocks, mut notes) = blocks(question, now_s, whole)?;
+    let [of, to] = blocks.each();
+    let name_b = question.b.as_ref().unwrap_or(&question.a);
+    let recorded = [observed(&question.a, &a, of)?, observed(name_b, of_b, to)?];
+    let sides = [(Side::A, Some(&a)), (Side::B, b.as_ref())];
+    notes.extend(sides.into_iter().filter_map(|(side, log)| left_out(side, log?)));
+    let [a, b] = recorded;
+    let left_out = NOT_IN_LOG.map(|figure| FigureLeftOut::NotInLog { figure }).into();
+    Ok((blocks, Recorded { a, b, left_out, notes }))
+}
+
+fn extent(log: &ServedLog) -> Option<Range> {
+    let times = || log.requests.iter().map(|it| it.at_s);
+    let (first, last) = (times().min_by(f64::total_cmp)?, times().max_by(f64::total_cmp)?);
+    Some(Range { from_s: first.ceil() as i64, to_s: last.floor() as i64 })
+}
+
+/// When both were written.
+fn common(a: &ServedLog, b: &ServedLog) -> Option<Range> {
+    let (a, b) = (extent(a)?, extent(b)?);
+    Some(Range { from_s: a.from_s.max(b.from_s), to_s: a.to_s.min(b.to_s) })
+}
+
+fn left_out(side: Side, log: &ServedLog) -> Option<CompareNote> {
+    let lines = log.lines.saturating_sub(log.requests.len() as u64);
+    let is_said = lines as f64 > LEFT_OUT_QUIET * log.lines as f64;
+    is_said.then_some(CompareNote::LinesLeftOut { side, lines, of: log.lines })
+}
+
+fn observed(name: &str, log: &ServedLog, blocks: Blocks) -> Result<Observed, ObserveError> {
+    let mut sorted: Vec<Vec<Served>> = vec![Vec::new(); blocks.count];
+    for request in &log.requests {
+        let block = (request.at_s as i64 - blocks.start_s).div_euclid(blocks.block_s);
+        let block = usize::try_from(block).ok().and_then(|block| sorted.get_mut(block));
+        block.into_iter().for_each(|block| block.push(*request));
+    }
+    if sorted.iter().all(Vec::is_empty) {
+        let range = Range { from_s: blocks.start_s, to_s: blocks.end_s() };
+        let there = extent(log).map_or_else(String::new, |it| format!("; it has {it}"));
+        return Err(ObserveError::Usage(format!(
+            "the access log {name} has no request in {range}{there}"
+        )));
+    }
+    let of = |figure: fn(&[Served], f64) -> Option<f64>| -> Vec<Option<f64>> {
+        let seconds = blocks.block_s as f64;
+        sorted.iter().map(|block| figure(block, seconds).filter(|_| !block.is_empty())).collect()
+    };
+    Ok(Observed {
+        start_s: blocks.start_s,
+        block_s: blocks.block_s as u32,
+        figures: [
+            (FigureKind::LatencyP95, of(|block, _| p95(block))),
+            (FigureKind::Throughput, of(|block, seconds| Some(block.len() as f64 / seconds))),
+            (FigureKind::Errors, of(|block, _| Some(failed(block)))),
+        ]
+        .into(),
+    })
+}
+
+fn p95(block: &[Served]) -> Option<f64> {
+    let latencies: Vec<f64> = block.iter().map(|it| f64::from(it.latency_s)).collect();
+    quantile(&latencies, 0.95).filter(|_| latencies.len() >= REQUESTS_LEAST)
+}
+
+fn failed(block: &[Served]) -> f64 {
+    block.iter().filter(|it| it.failed).count() as f64 / block.len() as f64
+}

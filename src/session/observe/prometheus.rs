@@ -1,0 +1,207 @@
+//! Asks a Prometheus by its HTTP API.
+//!
+//! In: PromQL. Out: numbers, or what it said instead. It is asked once; its own limits hold.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::metrics::NoLatency;
+use super::range::{Blocks, Range};
+use crate::http_client::{Limits, Peer};
+use crate::report::outside::{line, truncate};
+use crate::terms::Side;
+
+const LIMITS: Limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20 };
+
+/// Why it does not tell what was asked for.
+#[derive(Debug, Error)]
+pub enum PrometheusError {
+    #[error("could not reach Prometheus at {url}: {what}; is it running, and is that its address?")]
+    Unreachable { url: String, what: String },
+    #[error("Prometheus at {url} answered {status}: {said}")]
+    Refused { url: String, status: u16, said: String },
+    #[error(
+        "{url} answered {status}, but not as Prometheus does; the address is that in front of \
+         /api/v1, such as http://127.0.0.1:9090"
+    )]
+    Stranger { url: String, status: u16 },
+    #[error("what Prometheus at {url} answered broke off, or is longer than 64 MiB")]
+    Cut { url: String },
+    #[error(
+        "{side} has no series: nothing matches {{{selector}}} in {range}; try the selector in \
+         Prometheus' own page"
+    )]
+    NoSeries { side: Side, selector: String, range: Range },
+    #[error("{}", no_latency(.0))]
+    NoLatency(NoLatency),
+    #[error(
+        "{name} is there for {there} and not for the other side{}; --metric latency=NAME names one \
+         that both have", and_near(.near)
+    )]
+    OneSided { name: String, there: Side, near: Vec<String> },
+}
+
+fn and_near(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!(", which has {}", near.join(", ")) }
+}
+
+fn no_latency(NoLatency { wanted, near }: &NoLatency) -> String {
+    let what = match wanted {
+        Some(name) => format!("no series of A and B has the name {name}"),
+        None => "no metric of A and B that is known says how long requests took".to_string(),
+    };
+    let near = match near.is_empty() {
+        true => "none looks like one".to_string(),
+        false => format!("near it are {}", near.join(", ")),
+    };
+    format!("{what}; {near}; --metric latency=NAME names one")
+}
+
+impl PrometheusError {
+    /// The user's to mend on the command line.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Cut { .. } => false,
+            // 400 and 422: a selector that is none, a query that cannot be carried out.
+            Self::Refused { status, .. } => [400, 422].contains(status),
+            _ => true,
+        }
+    }
+}
+
+/// A Prometheus, and what it remarked so far.
+pub struct Prometheus {
+    peer: Peer,
+    remarks: RefCell<BTreeSet<String>>,
+}
+
+impl Prometheus {
+    pub fn new(peer: Peer) -> Self {
+        Self { peer, remarks: RefCell::default() }
+    }
+
+    /// What it remarked of its answers.
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks.borrow().iter().cloned().collect()
+    }
+
+    /// Its own time, in seconds since 1970.
+    pub fn now_s(&self) -> Result<f64, PrometheusError> {
+        let data = self.ask("query", &[("query", "time()")])?;
+        let stranger = || PrometheusError::Stranger { url: self.peer.url.clone(), status: 200 };
+        number(&data["result"]).ok_or_else(stranger)
+    }
+
+    /// The names of a selector's series.
+    pub fn names(&self, selector: &str, range: Range) -> Result<BTreeSet<String>, PrometheusError> {
+        self.texts("label/__name__/values", &format!("{{{selector}}}"), range)
+    }
+
+    /// The labels that series have.
+    pub fn labels(&self, series: &str, range: Range) -> Result<BTreeSet<String>, PrometheusError> {
+        self.texts("labels", series, range)
+    }
+
+    /// The upper bounds of a classic histogram, in its unit, ascending, without the infinite one.
+    pub fn bounds(&self, series: &str, range: Range) -> Result<Vec<f64>, PrometheusError> {
+        let texts = self.texts("label/le/values", series, range)?;
+        let numbers = texts.iter().filter_map(|text| text.parse().ok());
+        let mut bounds: Vec<f64> = numbers.filter(|bound: &f64| bound.is_finite()).collect();
+        bounds.sort_by(f64::total_cmp);
+        Ok(bounds)
+    }
+
+    fn texts(
+        &self,
+        path: &str,
+        series: &str,
+        range: Range,
+    ) -> Result<BTreeSet<String>, PrometheusError> {
+        let (from, to) = (range.from_s.to_string(), range.to_s.to_string());
+        let data = self.ask(path, &[("match[]", series), ("start", &from), ("end", &to)])?;
+        let texts = data.as_array().into_iter().flatten();
+        Ok(texts.filter_map(|text| text.as_str().map(String::from)).collect())
+    }
+
+    /// One number at that time; `None` where there is none.
+    pub fn at(&self, query: &str, at_s: i64) -> Result<Option<f64>, PrometheusError> {
+        let data = self.ask("query", &[("query", query), ("time", &at_s.to_string())])?;
+        Ok(number(&data["result"][0]["value"]))
+    }
+
+    /// What a query over the length of a block gives at the end of each.
+    pub fn blocks(&self, query: &str, blocks: Blocks) -> Result<Vec<Option<f64>>, PrometheusError> {
+        let first = blocks.start_s + blocks.block_s;
+        let data = self.ask(
+            "query_range",
+            &[
+                ("query", query),
+                ("start", &first.to_string()),
+                ("end", &blocks.end_s().to_string()),
+                ("step", &blocks.block_s.to_string()),
+            ],
+        )?;
+        let mut values = vec![None; blocks.count];
+        for point in data["result"][0]["values"].as_array().into_iter().flatten() {
+            let at_s = point[0].as_f64().unwrap_or(f64::NAN).round() as i64;
+            let block = usize::try_from((at_s - first).div_euclid(blocks.block_s)).ok();
+            if let Some(place) = block.and_then(|block| values.get_mut(block)) {
+                *place = number(point).filter(|value| value.is_finite());
+            }
+        }
+        Ok(values)
+    }
+
+    fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value, PrometheusError> {
+        let url = self.peer.url.clone();
+        let query: Vec<String> =
+            parameters.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let reply = self.peer.get(&format!("/api/v1/{path}?{}", query.join("&")), LIMITS);
+        let reply = match reply {
+            Ok(reply) if reply.is_cut => return Err(PrometheusError::Cut { url }),
+            Ok(reply) => reply,
+            Err(what) => return Err(PrometheusError::Unreachable { url, what: line(&what) }),
+        };
+        let status = reply.status;
+        let mut answer: Value = match serde_json::from_str(&reply.body) {
+            Ok(answer @ Value::Object(_)) => answer,
+            // Proxies that want a name and a password answer as they like.
+            _ if [401, 403, 502, 503, 504].contains(&status) => {
+                let said = match truncate(&line(&reply.body), 200) {
+                    empty if empty.is_empty() => "nothing more".to_string(),
+                    said => said,
+                };
+                return Err(PrometheusError::Refused { url, status, said });
+            }
+            _ => return Err(PrometheusError::Stranger { url, status }),
+        };
+        if answer["status"] != "success" {
+            let said = answer["error"].as_str().unwrap_or("no reason");
+            return Err(PrometheusError::Refused { url, status, said: truncate(&line(said), 300) });
+        }
+        let remarks = answer["warnings"].as_array().into_iter().flatten();
+        let remarks = remarks.filter_map(|it| it.as_str().map(String::from));
+        self.remarks.borrow_mut().extend(remarks);
+        Ok(answer["data"].take())
+    }
+}
+
+/// `[time, "value"]`.
+fn number(point: &Value) -> Option<f64> {
+    point[1].as_str()?.parse().ok()
+}
+
+/// For a query in a URL (RFC 3986, section 2.3).
+fn encoded(text: &str) -> String {
+    let one = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
