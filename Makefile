@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-advise bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -182,6 +182,11 @@ bench-model: ## are predictions right? Five grids on Puma, four cells of each fi
 	@scripts/bootstrap test
 	$(say) 'building, then measuring; trials go to target/bench-model, where a cut run goes on'
 	$(CARGO) bench --locked --bench bench -- model
+
+bench-advise: ## is what advise says from watching as good as tune's choice? Five apps at three loads (4 hours), and what the probe costs
+	@scripts/bootstrap test
+	$(CARGO) build --release --locked
+	@scripts/bench-advise
 
 bench-observe: ## does observe find what changed, and nothing where nothing did? Thousands of simulated weeks (a minute)
 	@scripts/bootstrap build

@@ -18,6 +18,10 @@ pack = lambda do |platform, program|
     FileUtils.cp_r("gem/.", folder)
     FileUtils.rm_f(File.join(folder, "package.rake"))
     FileUtils.cp(Dir["LICENSE-*"], folder)
+    # A link in the repository.
+    script = File.join(folder, "lib/sweetspot/probe_script.rb")
+    FileUtils.rm_f(script)
+    FileUtils.cp("src/server/rack/probe.rb", script)
     if program
       at = File.join(folder, "exe", platform)
       FileUtils.mkdir_p(at)

@@ -16,6 +16,7 @@
     )
 )]
 
+mod advise;
 #[expect(
     clippy::disallowed_methods,
     clippy::print_stderr,

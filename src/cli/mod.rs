@@ -3,6 +3,7 @@
 //! In: what was typed. Out: an exit code. A file a verb translates its arguments for `session/`;
 //! must not measure or compute.
 
+mod advise;
 mod compare;
 mod completions;
 mod doctor;
@@ -59,6 +60,7 @@ enum Verb {
     Predict(predict::Arguments),
     Compare(compare::Arguments),
     Observe(observe::Arguments),
+    Advise(advise::Arguments),
     // Boxed: it has many fields as well.
     Verify(Box<verify::Arguments>),
     Report(report::Arguments),
@@ -112,6 +114,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Predict(arguments) => predict::run(arguments),
         Verb::Compare(arguments) => compare::run(arguments),
         Verb::Observe(arguments) => observe::run(arguments),
+        Verb::Advise(arguments) => advise::run(arguments),
         Verb::Verify(arguments) => verify::run(*arguments),
         Verb::Report(arguments) => report::run(arguments),
         Verb::Restore(arguments) => restore::run(&arguments),

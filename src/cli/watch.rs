@@ -22,9 +22,8 @@ Examples:
 
 /// Shows what a running server's processes use.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = EXAMPLES
-)]
+#[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["pid", "listen", "cgroup"]))]
 pub struct Arguments {
     #[command(flatten)]
     subject: SubjectArguments,
@@ -49,8 +48,8 @@ pub struct Arguments {
 }
 
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-struct SubjectArguments {
+#[group(multiple = false)]
+pub struct SubjectArguments {
     /// This process and all below it.
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pid: Option<u32>,
@@ -82,7 +81,8 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 impl SubjectArguments {
-    fn subject(self) -> Subject {
+    /// The one that was named.
+    pub fn subject(self) -> Subject {
         match (self.pid, self.listen, self.cgroup) {
             (Some(pid), _, _) => Subject::Pid(pid),
             (_, Some(address), _) => Subject::Listen(address),

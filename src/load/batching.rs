@@ -15,6 +15,12 @@ use super::shape::{Nanos, Span};
 /// The longest that a request waits for its batch.
 const LONGEST_WAIT: Span = Span::micros(160);
 
+/// So long after it was due it is to leave at the latest, the time that waking takes included.
+const LATEST: Span = Span::micros(185);
+
+/// Below this a batch gathers too little to be worth its sleep.
+const SHORTEST_WAIT: Span = Span::micros(40);
+
 /// Mean distance of due times, in nanoseconds, up to which batches are worth it.
 const DENSE: u64 = 100_000;
 
@@ -43,6 +49,31 @@ pub struct Batching {
     has_partial_reply: bool,
     /// From the load's time to the wall clock, nanoseconds; known after a sleep only.
     to_wall: Option<u64>,
+    /// When the sleep that is under way should end.
+    wakes_at: Option<Nanos>,
+    waking: Waking,
+}
+
+/// How late this machine wakes a loop that sleeps, nanoseconds: the mean and the mean deviation
+/// from it, smoothed as a round trip's are (RFC 6298).
+#[derive(Debug, Default)]
+struct Waking {
+    mean: u64,
+    deviation: u64,
+}
+
+impl Waking {
+    /// It has woken so late; more than a batch may take counts as that.
+    fn woke(&mut self, late: Span) {
+        let late = late.get().min(LATEST.get());
+        self.deviation = (3 * self.deviation + self.mean.abs_diff(late)) / 4;
+        self.mean = (7 * self.mean + late) / 8;
+    }
+
+    /// Hardly ever later.
+    fn most(&self) -> u64 {
+        self.mean + 2 * self.deviation
+    }
 }
 
 impl Default for Batching {
@@ -55,6 +86,8 @@ impl Default for Batching {
             is_wanted: false,
             has_partial_reply: false,
             to_wall: None,
+            wakes_at: None,
+            waking: Waking::default(),
         }
     }
 }
@@ -84,7 +117,19 @@ impl Batching {
     /// `next_due`; `None` when the loop should act on events as they come.
     pub fn sleep_until_due(&mut self, next_due: Nanos, now: Nanos) -> Option<Span> {
         let is_near = next_due <= now + LONGEST_WAIT;
-        self.may_sleep(is_near).then(|| next_due + LONGEST_WAIT - now)
+        let wait = self.longest_wait();
+        self.may_sleep(is_near).then(|| self.sleep(next_due + wait - now, now))
+    }
+
+    /// By what waking takes on this machine.
+    fn longest_wait(&self) -> Span {
+        let left = LATEST.get().saturating_sub(self.waking.most());
+        Span::new(left).min(LONGEST_WAIT).max(SHORTEST_WAIT)
+    }
+
+    fn sleep(&mut self, span: Span, now: Nanos) -> Span {
+        self.wakes_at = Some(now + span);
+        span
     }
 
     /// How long to sleep now while clients wait for replies, when `found` sockets were ready the
@@ -107,6 +152,9 @@ impl Batching {
     /// A sleep is over. The wall clock may have been set meanwhile.
     pub fn woke(&mut self, clock: Clock) {
         self.to_wall = Some(clock.to_wall());
+        if let Some(should) = self.wakes_at.take() {
+            self.waking.woke(clock.now() - should);
+        }
     }
 
     /// When a reply arrived whose request was sent at `sent`, and that has been read by
@@ -151,6 +199,22 @@ mod tests {
         assert_eq!(slept, Some(Span::micros(210)));
         let next = now + Span::micros(161);
         assert_eq!(batching.sleep_until_due(next, now), None, "that is long to go");
+    }
+
+    #[test]
+    fn where_waking_takes_long_a_batch_waits_for_less() {
+        let (mut batching, now) = batching(Span::micros(50), true);
+        let mut wait = || {
+            let slept = batching.sleep_until_due(now, now).unwrap();
+            let should = batching.wakes_at.take().unwrap();
+            assert_eq!(should, now + slept);
+            batching.waking.woke(Span::micros(60));
+            slept.get() / 1000
+        };
+        let waits: Vec<u64> = (0..60).map(|_| wait()).collect();
+        assert_eq!((waits[0], waits[59]), (160, 124), "{waits:?}");
+        (0..60).for_each(|_| batching.waking.woke(Span::micros(100_000)));
+        assert_eq!(batching.sleep_until_due(now, now), Some(SHORTEST_WAIT));
     }
 
     #[test]

@@ -54,6 +54,51 @@ pub fn open_latency(
     })
 }
 
+/// Where the time of a request goes on average at one arrival rate, seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stay {
+    /// Waiting for a free thread.
+    pub queue_s: f64,
+    /// In a thread.
+    pub service_s: f64,
+}
+
+/// At `rate` (requests/s, Poisson); `None` when the server cannot keep up.
+pub fn stay(demand: &Demand, configuration: Configuration, cores: f64, rate: f64) -> Option<Stay> {
+    let flow = Flow::new(demand, configuration, cores);
+    if rate <= 0.0 {
+        return Some(Stay { queue_s: 0.0, service_s: flow.demand.unloaded_latency_s() });
+    }
+    let (service_s, queued) = flow.below_full(rate)?;
+    Some(Stay { queue_s: queued.waits * queued.queue_s, service_s })
+}
+
+/// What a request waits for in a thread besides the CPU and the lock, seconds, so that a server at
+/// `rate` has it in a thread for `service_s` on average; everything else is as in `demand`. `None`
+/// where no wait explains it: even without one it would be there for longer, or not keep up.
+pub fn wait_that_explains(
+    demand: &Demand,
+    configuration: Configuration,
+    cores: f64,
+    rate: f64,
+    service_s: f64,
+) -> Option<f64> {
+    // A server that cannot keep up has them for longer than any.
+    let service = |wait_s: f64| {
+        let with = Demand { wait_s, ..*demand };
+        stay(&with, configuration, cores, rate).map_or(f64::INFINITY, |it| it.service_s)
+    };
+    if service(0.0) > service_s {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, service_s);
+    while high - low > 1e-5 * service_s {
+        let middle = 0.5 * (low + high);
+        if service(middle) > service_s { high = middle } else { low = middle }
+    }
+    Some(0.5 * (low + high))
+}
+
 /// The highest arrival rate (requests/s, Poisson) at which the `quantile` (0..1) of latency stays
 /// below `limit_s`; 0 when not even an unloaded server does.
 pub fn capacity(
@@ -127,18 +172,26 @@ impl Flow {
         if rate <= 0.0 {
             return Some(Latency::new(demand, unloaded_s, None));
         }
+        match self.below_full(rate) {
+            Some((service_s, queued)) => Some(Latency::new(demand, service_s, Some(queued))),
+            None => self.until_crowded(rate),
+        }
+    }
+
+    /// The mean time in service, and those that queue, at a rate above zero; `None` from the one on
+    /// at which all threads are busy all the time.
+    fn below_full(&self, rate: f64) -> Option<(f64, Queued)> {
         let full = self.rate_max();
         if rate >= full {
-            return self.until_crowded(rate);
+            return None;
         }
         let slots = self.rates.len();
         let (waits, in_service) = self.stationary(rate, slots, 1.0 - rate / full);
-        let service_s = in_service / rate;
         // The queue of a server whose service varies less than an exponential is shorter in this
         // proportion (Allen and Cunneen).
-        let queue_s = 0.5 * (1.0 + demand.cv2) / (full - rate);
+        let queue_s = 0.5 * (1.0 + self.demand.cv2) / (full - rate);
         let full_service_s = slots as f64 / full;
-        Some(Latency::new(demand, service_s, Some(Queued { waits, queue_s, full_service_s })))
+        Some((in_service / rate, Queued { waits, queue_s, full_service_s }))
     }
 
     /// At a rate that it keeps up with as long as few are in it, though not when all threads are

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use memchr::memmem;
 
-use super::groups::{self, LimitAt};
+use super::groups::{self, ControlGroups, LimitAt};
 use super::text;
 use crate::terms::{Bytes, Cores, Machine};
 
@@ -101,10 +101,18 @@ pub struct Host {
 
 /// Looks at this machine as this process may use it.
 pub fn read() -> Host {
-    let groups = groups::own(Path::new("/"));
+    seen_by(0, &groups::own(Path::new("/")))
+}
+
+/// Looks at this machine as that process may use it.
+pub fn read_for(pid: u32) -> Host {
+    seen_by(pid, &groups::of(pid))
+}
+
+fn seen_by(pid: u32, groups: &ControlGroups) -> Host {
     Host {
         online_cores: online_cores(),
-        allowed_cores: allowed_cores(0),
+        allowed_cores: allowed_cores(pid),
         quota: groups.cpu.as_ref().and_then(groups::quota),
         memory: memory_state(),
         memory_limit: groups.memory.as_ref().and_then(groups::memory_limit),

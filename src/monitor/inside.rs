@@ -11,14 +11,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use crate::terms::{BlindSpot, InsideUse};
+use crate::terms::{BlindSpot, InsideRequest, InsideUse};
 
 /// The first words of every datagram, before the process's id and the sums.
 const NAME: &str = "sweetspot-probe";
 const VERSION: &str = "1";
 
 /// Longer ones are not the probe's.
-const LONGEST: usize = 1024;
+const LONGEST: usize = 128 * 1024;
+
+/// Requests that are kept until somebody asks for them; of more the sums alone are.
+const REQUESTS_MOST: usize = 100_000;
 
 /// Read at one look: whoever floods the socket must not hold up the watching.
 const MOST_AT_ONCE: usize = 10_000;
@@ -32,7 +35,10 @@ pub struct Inside {
     path: PathBuf,
     /// By process id.
     processes: BTreeMap<u32, Process>,
+    /// Those that were told one by one, since they were asked for last.
+    requests: Vec<InsideRequest>,
     gaps: Gaps,
+    buffer: Vec<u8>,
 }
 
 /// What was heard of one process.
@@ -100,7 +106,10 @@ impl Inside {
             socket,
             path: path.to_path_buf(),
             processes: BTreeMap::new(),
+            requests: Vec::new(),
             gaps: Gaps::default(),
+            // One byte more than is believed shows what is longer.
+            buffer: vec![0; LONGEST + 1],
         };
         inside.socket.set_nonblocking(true)?;
         Ok(inside)
@@ -109,16 +118,16 @@ impl Inside {
     /// Reads what has come, so that the kernel's queue for it, which may hold as few as ten
     /// datagrams, does not fill up. Call it a few times a second.
     pub fn look(&mut self) {
-        // One byte more than is believed shows what is longer.
-        let mut buffer = [0; LONGEST + 1];
+        let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..MOST_AT_ONCE {
             match self.socket.recv(&mut buffer) {
                 Ok(length) => self.take(&buffer[..length]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Nothing more is there, or nothing more will be.
-                Err(_) => return,
+                Err(_) => break,
             }
         }
+        self.buffer = buffer;
     }
 
     /// What has been told since the last call, in order of pid; a process that told nothing since
@@ -127,6 +136,11 @@ impl Inside {
         self.look();
         let new = |(pid, process): (&u32, &mut Process)| Some(process.new.take()?.as_use(*pid));
         self.processes.iter_mut().filter_map(new).collect()
+    }
+
+    /// The requests that were told one by one since the last call, where the probe does that.
+    pub fn requests(&mut self) -> Vec<InsideRequest> {
+        std::mem::take(&mut self.requests)
     }
 
     /// What could not be seen from inside so far.
@@ -144,7 +158,19 @@ impl Inside {
     }
 
     fn take(&mut self, datagram: &[u8]) {
-        match parse(datagram) {
+        let head = datagram.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if datagram.len() > LONGEST {
+            self.gaps.has_not_understood = true;
+            return;
+        }
+        for line in datagram.split(|byte| *byte == b'\n').skip(1) {
+            match request(line) {
+                Some(request) if self.requests.len() < REQUESTS_MOST => self.requests.push(request),
+                Some(_) => {}
+                None => self.gaps.has_not_understood = true,
+            }
+        }
+        match parse(head) {
             Ok((pid, sums)) => {
                 self.gaps.lacks_gc |= sums.gc_ns.is_none();
                 self.gaps.lacks_gvl_wait |= sums.gvl_ns.is_none();
@@ -237,7 +263,7 @@ fn seconds(nanoseconds: u64) -> f64 {
 fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
     let text = std::str::from_utf8(datagram).map_err(|_| Unusable::NotUnderstood)?;
     let mut words = text.split_ascii_whitespace();
-    if datagram.len() > LONGEST || words.next() != Some(NAME) {
+    if words.next() != Some(NAME) {
         return Err(Unusable::NotUnderstood);
     }
     if words.next().ok_or(Unusable::NotUnderstood)? != VERSION {
@@ -262,6 +288,25 @@ fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
         queue_ns: needed("queue_ns")?,
     };
     Ok((pid, sums))
+}
+
+/// A request: nanoseconds from the app's call to its return, on its thread's CPU clock, waiting for
+/// the lock and before the app (`-` where not known), and the part of the app that it was for.
+fn request(line: &[u8]) -> Option<InsideRequest> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mut fields = text.splitn(5, ' ');
+    let known = |field: Option<&str>| field?.parse().ok().map(seconds);
+    let maybe = |field: Option<&str>| match field? {
+        "-" => Some(None),
+        known => known.parse().ok().map(|ns| Some(seconds(ns))),
+    };
+    Some(InsideRequest {
+        app_s: known(fields.next())?,
+        cpu_s: known(fields.next())?,
+        gvl_wait_s: maybe(fields.next())?,
+        queue_s: maybe(fields.next())?,
+        route: fields.next()?.to_string(),
+    })
 }
 
 #[cfg(test)]
@@ -394,6 +439,26 @@ mod tests {
         assert_eq!(line.inside.used()[0].queue_s, Some(0.25));
         line.send(report(71, 2).replace("stamped=0 queue_ns=0", "stamped=1 queue_ns=250000000"));
         assert_eq!(line.inside.used()[0].queue_s, None, "none of these was");
+    }
+
+    #[test]
+    fn requests_that_are_told_one_by_one_are_handed_out_once() {
+        let mut line = Line::open();
+        let told = "30000000 10000000 - 2000000 items#show\n1 1 5 - GET /a b\n1 2 oops";
+        line.send(format!("{}\n{told}", report(71, 3)));
+        assert_eq!(counts(&line.inside.used()), [(71, 3)]);
+        let seen = line.inside.requests();
+        let first = InsideRequest {
+            app_s: 0.03,
+            cpu_s: 0.01,
+            gvl_wait_s: None,
+            queue_s: Some(0.002),
+            route: "items#show".into(),
+        };
+        assert_eq!((seen.len(), &seen[0]), (2, &first));
+        assert_eq!((seen[1].route.as_str(), seen[1].gvl_wait_s), ("GET /a b", Some(5e-9)));
+        assert!(line.inside.blind_spots().contains(&BlindSpot::ProbeNotUnderstood), "the third");
+        assert_eq!(line.inside.requests(), []);
     }
 
     #[test]

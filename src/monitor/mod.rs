@@ -34,7 +34,7 @@ use crate::terms::{BlindSpot, MonitorRecord, Stated};
 pub use cores::Cores;
 pub use group_use::GroupFolders;
 pub use inside::Inside;
-pub use process::{cpu_clock_ns, title};
+pub use process::{cpu_clock_ns, thread_names, title};
 pub use sampler::{CoreChoice, Sampler};
 pub use serving::Serving;
 pub use stats::StatsSource;

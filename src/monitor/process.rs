@@ -67,6 +67,13 @@ pub fn title(pid: u32) -> String {
     text::title(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default())
 }
 
+/// The names of a process's threads, as the kernel keeps them: cut after 15 bytes.
+pub fn thread_names(pid: u32) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).ok();
+    tasks.filter_map(name).map(|name| name.trim_end().to_string()).collect()
+}
+
 /// The kernel's clock tick in nanoseconds (10 ms almost everywhere).
 pub(super) fn tick_ns() -> u64 {
     1_000_000_000 / clock_ticks_per_second().max(1)

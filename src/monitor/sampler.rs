@@ -20,7 +20,9 @@ use super::stats::Stats;
 use super::tree::Tree;
 use super::watched::{Seen, Watched};
 use super::{groups, host};
-use crate::terms::{BlindSpot, HostUse, MonitorSecond, ProcessMemory, ProcessUse, Role};
+use crate::terms::{
+    BlindSpot, HostUse, InsideRequest, MonitorSecond, ProcessMemory, ProcessUse, Role,
+};
 
 /// Which cores are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,12 +159,22 @@ impl Sampler {
         if let Some(queue) = &mut self.queue {
             self.depths.add(queue.waiting());
         }
-        if let Some(inside) = &mut self.inside {
-            inside.look();
-        }
+        self.hear();
         if let Some(stats) = &mut self.stats {
             stats.look();
         }
+    }
+
+    /// Reads what the probe has told: its queue is short where requests are told one by one.
+    pub fn hear(&mut self) {
+        if let Some(inside) = &mut self.inside {
+            inside.look();
+        }
+    }
+
+    /// The requests that were told one by one since the last call.
+    pub fn requests(&mut self) -> Vec<InsideRequest> {
+        self.inside.as_mut().map(Inside::requests).unwrap_or_default()
     }
 
     /// True when no process is left.

@@ -24,6 +24,7 @@ mod python;
 mod rack;
 mod run_as;
 pub mod scaling;
+mod seen;
 mod signals;
 mod thin;
 mod unicorn;
@@ -46,8 +47,11 @@ pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::printed::{Printed, printed};
 pub use self::proxy::{Ports, Proxy};
-pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
+pub use self::rack::probe::{
+    OPTIONS as PROBE_OPTIONS, socket as probe_socket, standing_alone as probe_standing_alone,
+};
 pub use self::run_as::RunAs;
+pub use self::seen::{has_one_thread, recognise_failure, role, serves_requests};
 pub use crate::terms::Framework;
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
@@ -454,6 +458,11 @@ pub trait Adapter: Sync {
         false
     }
 
+    /// How the names of the threads begin that answer requests, where it gives them names.
+    fn serving_threads(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Who takes a new connection, in a version (its first two numbers).
     fn accepts(&self, _version: (u32, u32)) -> Accepts {
         Accepts::Free
@@ -569,24 +578,6 @@ pub fn environment(app: &App) -> Option<(&str, Option<&'static str>)> {
 fn add_env(app: &App, command: &mut CommandLine) {
     let of_recipe = std::mem::replace(&mut command.env, app.env.clone());
     command.env.extend(of_recipe);
-}
-
-/// What a process of a server or of the proxy in front of it is.
-pub fn role(
-    proxy: Proxy,
-    adapter: &dyn Adapter,
-    configuration: Configuration,
-    process: ProcessFacts<'_>,
-) -> Role {
-    match proxy.is_its_title(process.title) {
-        true => Role::Other,
-        false => adapter.role(configuration, process),
-    }
-}
-
-/// The cause of a failed boot, from the last lines of the server and of its proxy.
-pub fn recognise_failure(adapter: &dyn Adapter, last_lines: &[String]) -> BootFailureKind {
-    nginx::recognise_failure(last_lines).unwrap_or_else(|| adapter.recognise_failure(last_lines))
 }
 
 /// The adapter of this name.

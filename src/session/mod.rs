@@ -1,5 +1,6 @@
 //! What a verb does, a file each; the only folder that knows all stages.
 
+pub mod advise;
 pub mod cluster;
 pub mod compare;
 mod decision;

@@ -20,13 +20,12 @@ pub use table::{Places, table, usual as usual_table};
 
 use self::known::{goal_of, is_saturated, measured, memory_points, threads_of, usual_workers};
 use super::report::{ReportError, Which, replay, tuned};
-use crate::model::{self, Expected, Form, Measured, OpenLatency};
+use crate::model::{self, Form, Measured};
 use crate::report::Story;
-use crate::stats::Estimate;
 use crate::store::Store;
 use crate::terms::{
-    Bytes, Configuration, Cores, FitReport, FitResidual, Goals, MemoryParts, ModelForm, Obstacle,
-    PredictReport, PredictedLatency, PredictedLimit, PredictedSetting,
+    Configuration, Cores, FitReport, FitResidual, Goals, MemoryParts, ModelForm, PredictReport,
+    PredictedSetting,
 };
 
 /// Why nothing can be predicted.
@@ -105,7 +104,7 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
         let what_if = question.what_if(goal, cores);
         let mut settings: Vec<PredictedSetting> = grid
             .into_iter()
-            .map(|at| setting(at, cores, memory, known.expect(at, &what_if)))
+            .map(|at| known.expect(at, &what_if).as_setting(at, cores, memory))
             .collect();
         settings.sort_by(|a, b| b.capacity_rps.total_cmp(&a.capacity_rps));
         predicted.extend(settings);
@@ -137,46 +136,6 @@ fn grid(story: &Story, known: &Measured, question: &Question, cores: Cores) -> V
     };
     let all = workers.iter().flat_map(|&w| threads.iter().map(move |&t| (w, t)));
     all.filter_map(|(workers, threads)| Configuration::new(workers, threads).ok()).collect()
-}
-
-fn setting(at: Configuration, cores: Cores, memory: Bytes, expected: Expected) -> PredictedSetting {
-    let (throughput, throughput_interval) = figure(expected.throughput_rps.as_ref());
-    let (capacity, capacity_interval) = figure(expected.capacity_rps.as_ref());
-    let too_much = expected.memory_bytes.filter(|&needs| !model::fits(needs, memory));
-    PredictedSetting {
-        workers: at.workers.get(),
-        threads: at.threads.get(),
-        cores: cores.get(),
-        throughput_rps_max: throughput,
-        throughput_rps_max_interval: throughput_interval,
-        capacity_rps: capacity,
-        capacity_rps_interval: capacity_interval,
-        latency_s: expected.latency.map(|(at_rps, all)| latency(at_rps, &all)),
-        latency_of_measured_s: expected
-            .latency
-            .zip(expected.latency_of_measured)
-            .map(|((at_rps, _), measured)| latency(at_rps, &measured)),
-        memory_bytes: expected.memory_bytes,
-        limit: PredictedLimit { kind: expected.limit },
-        ruled_out: too_much.map(|needed_bytes| {
-            Obstacle::NeedsMemory { needed_bytes, limit_bytes: memory.0 }.into()
-        }),
-        distance: expected.distance,
-    }
-}
-
-fn latency(at_rps: f64, latency: &OpenLatency) -> PredictedLatency {
-    PredictedLatency {
-        at_rps,
-        mean: latency.mean_s,
-        p50: latency.p50_s,
-        p95: latency.p95_s,
-        p99: latency.p99_s,
-    }
-}
-
-fn figure(estimate: Option<&Estimate>) -> (f64, [f64; 2]) {
-    estimate.map_or((0.0, [0.0, 0.0]), |it| (it.value, it.interval()))
 }
 
 fn fit_report(known: &Measured, story: &Story) -> FitReport {

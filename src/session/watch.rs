@@ -227,17 +227,7 @@ pub fn run(
 ) -> Result<Ended, WatchError> {
     let found = find(&settings.subject)?;
     let is_one_tree = found.roots.len() == 1;
-    let watched = Watched {
-        roots: found.roots,
-        adopter: None,
-        role: Box::new(|seen| role_from_title(seen.is_root, seen.title)),
-        port: found.port,
-        socket: found.socket,
-        group: found.group,
-        cgroup: found.cgroup,
-        probe: None,
-        stats: None,
-    };
+    let watched = watched(found);
     let origin = Instant::now();
     let mut sampler = Sampler::start(watched, CoreChoice::All);
     let end = settings.duration.map(|duration| origin + duration);
@@ -267,6 +257,21 @@ pub fn run(
     Ok(Ended::Complete)
 }
 
+/// A server that somebody else started.
+pub fn watched(found: Found) -> Watched {
+    Watched {
+        roots: found.roots,
+        adopter: None,
+        role: Box::new(|seen| role_from_title(seen.is_root, seen.title)),
+        port: found.port,
+        socket: found.socket,
+        group: found.group,
+        cgroup: found.cgroup,
+        probe: None,
+        stats: None,
+    }
+}
+
 /// Looks until the interval's end; true when the user stopped it, false also when nothing is left.
 fn wait(sampler: &mut Sampler, end: Instant, stop: &StopSignal) -> bool {
     loop {
@@ -294,7 +299,8 @@ fn fill_in_roles(second: &mut MonitorSecond, memory: &mut [ProcessMemory]) {
     }
 }
 
-fn name_workers(second: &mut MonitorSecond) {
+/// One process alone serves, and where no title says more, all below the root do.
+pub fn name_workers(second: &mut MonitorSecond) {
     if second.processes.iter().any(|process| process.role == Role::Worker) {
         return;
     }

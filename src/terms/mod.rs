@@ -5,6 +5,7 @@
 //! are what is stored and what scripts read, so a field is added, never renamed.
 
 mod advice;
+mod advise_report;
 mod blind_spot;
 mod capacity_summary;
 mod change_reason;
@@ -55,6 +56,9 @@ mod what_if;
 pub use advice::{
     Advice, CoreCount, Counts, DatabaseAdvice, HealthCheck, PoolSetting, RunningAdvice,
     SettingAdvice, SettingsPlace,
+};
+pub use advise_report::{
+    AdviseNote, AdviseRefusal, AdviseReport, Growth, ScalingTarget, SeenRoute, SeenTraffic,
 };
 pub use blind_spot::BlindSpot;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
@@ -113,8 +117,8 @@ pub use load_summary::{
 };
 pub use machine::Machine;
 pub use monitor_record::{
-    CoreUse, DeviceUse, GroupUse, HostUse, InsideUse, MonitorRecord, MonitorSecond, NeighbourUse,
-    ProcessMemory, ProcessUse, Role, WorkerStats,
+    CoreUse, DeviceUse, GroupUse, HostUse, InsideRequest, InsideUse, MonitorRecord, MonitorSecond,
+    NeighbourUse, ProcessMemory, ProcessUse, Role, WorkerStats,
 };
 pub use note::{
     KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote, PrecisionNote,

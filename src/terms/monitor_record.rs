@@ -194,6 +194,21 @@ pub struct InsideUse {
     pub probe_s: f64,
 }
 
+/// A request that was told by itself, in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InsideRequest {
+    /// From the app's call to its return.
+    pub app_s: f64,
+    /// On the clock of its thread.
+    pub cpu_s: f64,
+    /// For the interpreter's lock; `None` where it does not tell.
+    pub gvl_wait_s: Option<f64>,
+    /// Before the app; `None` without a time stamp.
+    pub queue_s: Option<f64>,
+    /// The part of the app that it was for.
+    pub route: String,
+}
+
 /// What the server itself says of one of its workers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerStats {

@@ -1,5 +1,6 @@
 //! The one integration binary: a module a subject.
 
+mod advise;
 mod bench_diagnosis;
 mod bench_load;
 mod bench_sensitivity;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::failures::site::Running;
-use crate::process::Ended;
+use crate::process::{Ended, Kept, program, sweetspot, unused_address, wait_until};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/apps/rails_api");
 
@@ -176,4 +176,36 @@ fn a_rails_app_is_tuned_through_its_bundle_and_its_folder_stays_as_it_was() {
     }
     assert_eq!(app.listing(), before, "the app's folder was written to");
     app.assert_nothing_is_left();
+}
+
+/// Its own traffic, told by the gem's middleware.
+#[test]
+fn the_gems_probe_tells_which_actions_requests_were_for() {
+    let app = RailsApp::new();
+    let gemfile = fs::read_to_string(app.path().join("Gemfile")).unwrap();
+    let gem = concat!(env!("CARGO_MANIFEST_DIR"), "/gem");
+    let ours = format!("gem \"sweetspot\", path: {gem:?}, require: \"sweetspot/probe\"\n");
+    fs::write(app.path().join("Gemfile"), gemfile + &ours).unwrap();
+    assert_success(app.command("bundle").args(["lock", "--local"]));
+    app.prepare();
+    let address = unused_address();
+    let mut puma = app.command("bundle");
+    puma.args(["exec", "puma", "-q", "-e", "production", "-w", "2", "-t", "3:3", "-b"]);
+    puma.arg(format!("tcp://{address}")).envs([KEY]).stdout(Stdio::null()).stderr(Stdio::null());
+    let _puma = Kept::start(puma.env_remove("WEB_CONCURRENCY"));
+    let url = format!("http://{address}/items");
+    wait_until("the app answers", || ureq::get(&url).call().is_ok());
+    let mut load = program(&app.path());
+    load.args(["load", &url, "--rate", "80/s", "--arrivals", "poisson", "--duration", "30s", "-q"]);
+    let _load = Kept::start(load.stdout(Stdio::null()).stderr(Stdio::null()));
+    let listen = address.to_string();
+    let here = ["advise", "--listen", &listen, "--probe", "tmp/sweetspot", "--for", "10s"];
+    let ended = sweetspot(&app.path(), &[&here[..], &["--slo", "p95<300ms", "--json"]].concat());
+    ended.assert_code(0);
+    let report = ended.json();
+    assert_eq!(report["routes"][0]["name"], "items#index", "{report}");
+    let figure = |name: &str| report["seen"][name].as_f64().unwrap();
+    assert_eq!((figure("workers"), figure("threads")), (2.0, 3.0), "{report}");
+    assert!(figure("requests") > 500.0 && figure("app_s") > 0.005, "{report}");
+    assert!(report["demand"]["wait_s"]["value"].as_f64().unwrap() > 0.004, "{report}");
 }

@@ -19,8 +19,8 @@ use sweetspot::report::page::{Page, Running, SessionHead, Words};
 use sweetspot::serve::{Failure, ListRow, Second};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
-    CapacitySummary, CompareReport, LabEntry, LabResult, LabTune, LoadSummary, PredictReport,
-    Verification, WatchSecond,
+    AdviseReport, CapacitySummary, CompareReport, LabEntry, LabResult, LabTune, LoadSummary,
+    PredictReport, Verification, WatchSecond,
 };
 
 use crate::load::server::{Server, ok};
@@ -88,7 +88,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
 
-fn generated() -> [(&'static str, Schema); 13] {
+fn generated() -> [(&'static str, Schema); 14] {
     [
         ("load.schema.json", schema_of::<LoadSummary>("sweetspot load --json")),
         (
@@ -103,6 +103,7 @@ fn generated() -> [(&'static str, Schema); 13] {
         ("labs.schema.json", schema_of::<Vec<LabEntry>>("sweetspot lab list --json")),
         ("compare.schema.json", schema_of::<CompareReport>("sweetspot compare --json")),
         ("verify.schema.json", schema_of::<Verification>("sweetspot verify --json")),
+        ("advise.schema.json", schema_of::<AdviseReport>("sweetspot advise --json")),
         ("predict.schema.json", schema_of::<PredictReport>("sweetspot predict --json")),
         (
             FACTS,

@@ -5,6 +5,7 @@
 //! language, of plain text that nothing has escaped yet. Knows no markup: how a block looks is each
 //! format's, in [`render`](super::render).
 
+pub mod advise;
 pub mod compare;
 pub mod doctor;
 mod front;

@@ -1,6 +1,7 @@
 //! Reports in English.
 
 pub mod advice;
+pub mod advise;
 pub mod blind_spot;
 pub mod comparison;
 pub mod doubt;

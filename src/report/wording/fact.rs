@@ -38,6 +38,8 @@ macro_rules! families {
 }
 
 families! {
+    AdviseNote: advise::note,
+    AdviseRefusal: advise::refusal,
     Advice: advice::sentence,
     BootAdvice: failure::advice,
     BootCause: failure::cause,

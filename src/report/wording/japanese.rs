@@ -1,6 +1,7 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
 pub mod advice;
+pub mod advise;
 pub mod blind_spot;
 pub mod comparison;
 pub mod doubt;

@@ -48,6 +48,11 @@ impl Adapter for Puma {
         &ABOUT
     }
 
+    fn serving_threads(&self) -> &'static [&'static str] {
+        // Before 5.5 the latter.
+        &["puma srv tp", "puma threadpool"]
+    }
+
     /// From 7 on it accepts without looking for a free thread.
     fn accepts(&self, version: (u32, u32)) -> Accepts {
         if version >= (7, 0) { Accepts::Any } else { Accepts::Free }

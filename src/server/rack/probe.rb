@@ -2,22 +2,25 @@
 # seen from inside, and tells the sums to the socket that SWEETSPOT_PROBE names. Without that
 # variable it does nothing. What goes wrong in here ends the probe, and never reaches the app.
 #
+# With SWEETSPOT_PROBE_EACH=1 requests are told one by one too, as far as they are few enough.
+#
 # It needs no thread of its own, and no library before the app has loaded its own ones.
 return unless ENV["SWEETSPOT_PROBE"] && defined?(Process::CLOCK_THREAD_CPUTIME_ID)
 
 module SweetspotProbe
   SOCKET = ENV["SWEETSPOT_PROBE"]
+  TELLS_EACH = ENV["SWEETSPOT_PROBE_EACH"] == "1"
 
   # What this file can raise. An error of another kind was raised into the thread from outside, such
   # as the time limit of a request, and is the app's wherever it strikes.
   FAILURES = [
-    ArgumentError, IndexError, IOError, LoadError, NameError, RangeError, SystemCallError,
-    ThreadError, TypeError, ZeroDivisionError,
+    ArgumentError, EncodingError, IndexError, IOError, LoadError, NameError, RangeError,
+    SystemCallError, ThreadError, TypeError, ZeroDivisionError,
   ].freeze
 
   # A request under way in a thread. One at a time: an app inside the app has none of its own.
   class Visit
-    attr_accessor :is_inside, :sums, :wall_ns, :cpu_ns, :gvl_ns, :queue_ns
+    attr_accessor :is_inside, :sums, :env, :wall_ns, :cpu_ns, :gvl_ns, :queue_ns
     # The CPU time that the probe took in this thread, and that no sum holds yet.
     attr_accessor :own_ns
 
@@ -91,6 +94,7 @@ module SweetspotProbe
 
       began_ns = cpu_ns
       visit.sums = sums
+      visit.env = env if TELLS_EACH
       visit.queue_ns = queue_ns(env)
       visit.gvl_ns = gvl_ns
       visit.wall_ns = wall_ns
@@ -107,6 +111,7 @@ module SweetspotProbe
 
       ended_ns = cpu_ns
       visit.sums.add(visit, wall_ns, ended_ns, gvl_ns)
+      visit.env = nil
       # A part of two readings of the clock lies outside what they measure. The next request of
       # this thread brings it to the sums.
       visit.own_ns = cpu_ns - ended_ns + 2 * READING_NS
@@ -140,6 +145,15 @@ module SweetspotProbe
       Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     end
 
+    # The part of the app that a request was for: by the framework's own name, or its path without
+    # what names single things.
+    def route(env)
+      at = env["action_dispatch.request.path_parameters"]
+      name = "#{at[:controller]}##{at[:action]}" if at && at[:controller]
+      name ||= env["sinatra.route"] || "#{env["REQUEST_METHOD"]} #{shape(env["PATH_INFO"].to_s)}"
+      name.scrub("?").gsub(/[[:cntrl:]]/, " ")[0, 80]
+    end
+
     # For how long this thread has waited for the interpreter's lock; nil where that is not counted.
     def gvl_ns
       @gvl&.monotonic_time
@@ -155,6 +169,13 @@ module SweetspotProbe
     def turn_off
       @is_off = true
       nil
+    end
+
+    # Numbers, and what is too long for a word, are names of single things.
+    def shape(path)
+      path = path.dup.force_encoding(Encoding::UTF_8).scrub("?")
+      parts = path.split("/").map { |part| part.match?(/\d|.{25}/) ? ":id" : part }
+      parts.empty? ? "/" : parts.join("/")
     end
 
     # A process that was forked begins anew.
@@ -204,8 +225,12 @@ module SweetspotProbe
     # As they are named when they are told.
     NAMES = %w[requests app_ns cpu_ns probe_ns stamped queue_ns gvl_ns gc_ns].freeze
 
-    # Between two tellings.
-    PAUSE_NS = 100_000_000
+    # Between two tellings: of those that tell much, longer, as the queue of whoever listens is
+    # short.
+    PAUSE_NS = TELLS_EACH ? 500_000_000 : 100_000_000
+
+    # Requests told one by one between two tellings.
+    EACH_MOST = 500
 
     attr_reader :pid
 
@@ -215,6 +240,7 @@ module SweetspotProbe
       @requests = @app_ns = @cpu_ns = @probe_ns = @stamped = @queue_ns = 0
       @gvl_ns = SweetspotProbe.gvl_ns && 0
       @tell_at_ns = 0
+      forget_each
       # Who listens hears what was added to this. What was told last is the next listener's.
       @from = @told = now
     end
@@ -223,21 +249,40 @@ module SweetspotProbe
     def add(visit, wall_ns, cpu_ns, gvl_ns)
       return unless @pid == Process.pid
 
+      app_ns = wall_ns - visit.wall_ns
+      cpu_ns = [cpu_ns - visit.cpu_ns - READING_NS, 0].max
+      gvl_ns = gvl_ns && visit.gvl_ns && gvl_ns - visit.gvl_ns
       @lock.synchronize do
         @requests += 1
-        @app_ns += wall_ns - visit.wall_ns
-        @cpu_ns += [cpu_ns - visit.cpu_ns - READING_NS, 0].max
+        @app_ns += app_ns
+        @cpu_ns += cpu_ns
         @probe_ns += visit.own_ns
-        @gvl_ns += gvl_ns - visit.gvl_ns if @gvl_ns && gvl_ns && visit.gvl_ns
+        @gvl_ns += gvl_ns if @gvl_ns && gvl_ns
         if visit.queue_ns
           @stamped += 1
           @queue_ns += visit.queue_ns
         end
+        note(visit, app_ns, cpu_ns, gvl_ns) if visit.env && @socket
         tell(wall_ns) if wall_ns >= @tell_at_ns
       end
     end
 
     private
+
+    # One line for a request: its times, "-" for what is not known, and which part of the app it was
+    # for.
+    def note(visit, app_ns, cpu_ns, gvl_ns)
+      return if @each_count >= EACH_MOST
+
+      @each_count += 1
+      route = SweetspotProbe.route(visit.env)
+      @each << "\n#{app_ns} #{cpu_ns} #{gvl_ns || "-"} #{visit.queue_ns || "-"} #{route}"
+    end
+
+    def forget_each
+      @each = +""
+      @each_count = 0
+    end
 
     def now
       gc_ns = SweetspotProbe.gc_ns
@@ -254,12 +299,16 @@ module SweetspotProbe
       # Nobody wants to know; whoever listens later wants to know what happens from then on.
       @from = @told = sums
       @tell_at_ns = 0
+      forget_each
     end
 
     # False when whoever listened has gone: the next one begins where that one ended.
     def say(sums)
       is_full = @socket.write_nonblock(line(sums), exception: false) == :wait_writable
-      @told = sums unless is_full
+      unless is_full
+        @told = sums
+        forget_each
+      end
       true
     rescue SystemCallError, IOError
       @socket = nil
@@ -288,7 +337,7 @@ module SweetspotProbe
         sum, from = sums[index], @from[index]
         text << " #{name}=#{sum - from}" if sum && from
       end
-      text
+      text << @each
     end
   end
 

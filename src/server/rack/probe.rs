@@ -15,6 +15,9 @@ pub const OPTIONS: &str = "RUBYOPT";
 /// Tells the script where to send what it counts; without it the script does nothing.
 const SOCKET: &str = "SWEETSPOT_PROBE";
 
+/// Has it tell requests one by one.
+const EACH: &str = "SWEETSPOT_PROBE_EACH";
+
 /// The script in the scratch folder.
 const SCRIPT: &str = "probe.rb";
 
@@ -41,6 +44,18 @@ pub fn add_to(recipe: &mut Recipe, app: &App, scratch: &Path) {
         command.env.insert(OPTIONS.to_string(), options);
         command.env.insert(SOCKET.to_string(), text(&socket(scratch)));
     }
+}
+
+/// The script as a file of its own, for a server that somebody else starts: it tells `socket` each
+/// request too, whenever somebody listens there.
+pub fn standing_alone(socket: &Path) -> String {
+    let quoted = text(socket).replace('\\', "\\\\").replace('\'', "\\'");
+    format!(
+        "# Loaded by Ruby before the app server: RUBYOPT=-r and the path of this file. It counts \
+         while\n# `sweetspot advise` listens.\n\
+         ENV[\"{SOCKET}\"] ||= '{quoted}'\nENV[\"{EACH}\"] ||= \"1\"\n\n{}",
+        include_str!("probe.rb")
+    )
 }
 
 #[cfg(test)]

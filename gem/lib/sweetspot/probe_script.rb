@@ -1,0 +1,1 @@
+../../../src/server/rack/probe.rb

@@ -1,0 +1,116 @@
+//! Which setting.
+//!
+//! In: what a request costs, and what there is. Out: what is expected of each setting, and the one
+//! to run. Computes only.
+
+use super::demand::Request;
+use super::seen::Seen;
+use crate::model::simulator::{Admission, Lock};
+use crate::model::{Correction, Form, Measured, WhatIf, memory, stay};
+use crate::terms::{AdviseRefusal, Configuration, Cores, Growth, PredictedSetting, QuantileLimit};
+
+/// Settings of this share of the best one's likely capacity count as equal: the smaller is run.
+const EQUAL: f64 = 0.98;
+/// What runs stays unless another is likely to hold so much more: a change is work, and the model
+/// is not exact.
+const WORTH_A_CHANGE: f64 = 1.05;
+/// Standard deviations from one end of an interval of 95 % to the other.
+const WIDTH: f64 = 3.92;
+/// Threads that are considered, as `tune` does.
+const THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
+/// Workers that are considered at most.
+const WORKERS_MOST: f64 = 64.0;
+
+/// What was chosen, and from what.
+pub struct Choice {
+    pub current: PredictedSetting,
+    pub advised: PredictedSetting,
+    /// The highest capacity first.
+    pub all: Vec<PredictedSetting>,
+}
+
+/// Up to twice as many workers as cores, with the usual threads; `one_thread`: with one each.
+pub fn usual_settings(cores: Cores, one_thread: bool) -> Vec<Configuration> {
+    let most = (2.0 * cores.get()).ceil().clamp(1.0, WORKERS_MOST) as u16;
+    let threads = if one_thread { &THREADS[..1] } else { &THREADS[..] };
+    let all = (1..=most).flat_map(|workers| threads.iter().map(move |&it| (workers, it)));
+    all.filter_map(|(workers, threads)| Configuration::new(workers, threads).ok()).collect()
+}
+
+/// # Errors
+/// The current setting cannot keep up with what it got, or nothing is within the goal.
+pub fn choose(
+    seen: &Seen,
+    request: &Request,
+    goal: QuantileLimit,
+    settings: &[Configuration],
+) -> Result<Choice, AdviseRefusal> {
+    let rate_rps = seen.rate_rps();
+    if stay(&request.fit.demand, seen.setting, seen.cores.get(), rate_rps).is_none() {
+        return Err(AdviseRefusal::AlreadyFull { rate_rps });
+    }
+    let known = known(seen, request, goal);
+    let what_if = WhatIf::as_measured(seen.cores.get(), goal);
+    let expect =
+        |at: Configuration| known.expect(at, &what_if).as_setting(at, seen.cores, seen.memory);
+    let mut grid = settings.to_vec();
+    grid.push(seen.setting);
+    grid.sort_unstable();
+    grid.dedup();
+    let mut all: Vec<PredictedSetting> = grid.into_iter().map(expect).collect();
+    all.sort_by(|a, b| b.capacity_rps.total_cmp(&a.capacity_rps));
+    let current = expect(seen.setting);
+    let can_run = |it: &&PredictedSetting| it.ruled_out.is_none();
+    let best = all.iter().filter(can_run).map(likely_rps).max_by(f64::total_cmp);
+    let best = best.filter(|rps| *rps > 0.0).ok_or(AdviseRefusal::NothingWithinGoal)?;
+    let is_equal = |it: &&PredictedSetting| likely_rps(it) >= EQUAL * best;
+    let size = |it: &PredictedSetting| (it.workers, it.threads);
+    let smallest = all.iter().filter(can_run).filter(is_equal).min_by_key(|it| size(it));
+    let stays = current.ruled_out.is_none() && WORTH_A_CHANGE * likely_rps(&current) >= best;
+    let advised = match smallest {
+        Some(smallest) if !stays || size(smallest) < size(&current) => smallest.clone(),
+        _ => current.clone(),
+    };
+    Ok(Choice { current, advised, all })
+}
+
+/// What it holds with 84 %: its capacity less one standard deviation of its logarithm. The farther
+/// a setting lies from what was seen, the less it is believed.
+fn likely_rps(setting: &PredictedSetting) -> f64 {
+    let [low, high] = setting.capacity_rps_interval;
+    if low > 0.0 { setting.capacity_rps * (low / high).powf(1.0 / WIDTH) } else { 0.0 }
+}
+
+/// As if one session had measured it.
+fn known(seen: &Seen, request: &Request, goal: QuantileLimit) -> Measured {
+    let Configuration { workers, threads } = seen.setting;
+    Measured {
+        fit: request.fit.clone(),
+        form: Form::Threads,
+        throughput_correction: Correction::default(),
+        capacity_correction: Correction::default(),
+        memory: seen.memory_bytes.and_then(|bytes| memory(&[(seen.setting, bytes)])),
+        // These two count where requests are played one by one, which is not done here.
+        lock: Lock::None,
+        admission: [Admission::Random; 2],
+        goal: Some(goal),
+        held_share: 1.0,
+        sizes: request.sizes,
+        cores: seen.cores.get(),
+        workers: [workers.get(); 2],
+        threads: [threads.get(); 2],
+    }
+}
+
+impl Choice {
+    /// Where the current setting ends, beside `rate_rps` that it got.
+    pub fn growth(&self, rate_rps: f64) -> Option<Growth> {
+        let at_rps = self.current.capacity_rps;
+        (at_rps > 0.0 && rate_rps > 0.0).then(|| Growth {
+            limit: self.current.limit.kind,
+            at_rps,
+            at_rps_interval: self.current.capacity_rps_interval,
+            times: at_rps / rate_rps,
+        })
+    }
+}

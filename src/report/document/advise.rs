@@ -1,0 +1,230 @@
+//! What is advised from watching a server.
+//!
+//! In: an [`AdviseReport`]. Out: a [`Document`], and a line. Computes only.
+
+use super::{Block, Column, Document, Kind, Section, Table};
+use crate::report::figures;
+use crate::report::wording::{Language, codes};
+use crate::terms::{
+    AdviseReport, FittedFigure, GoalList, Growth, PredictedSetting, ScalingTarget, SeenRoute,
+    SeenTraffic,
+};
+
+/// Rows shown; JSON has all.
+const SETTINGS_SHOWN: usize = 8;
+const ROUTES_SHOWN: usize = 10;
+
+/// The whole answer.
+pub fn document(report: &AdviseReport) -> Document {
+    let language = Language::English;
+    let mut sections = vec![Section::new("", vec![Block::Paragraph(about(&report.seen))])];
+    let advice = advice(report, language).into_iter().map(Block::Paragraph).collect();
+    sections.push(Section::new("", advice));
+    sections.push(request(report));
+    if !report.routes.is_empty() {
+        sections.push(routes(&report.routes));
+    }
+    if !report.predicted.is_empty() {
+        sections.push(settings(report));
+    }
+    let notes = report.notes.iter().map(|note| language.say(note)).collect();
+    sections.push(Section::new("bear in mind", vec![Block::Bullets(notes)]));
+    sections.push(Section::new("", vec![Block::Small(cost(&report.seen))]));
+    Document { language, sections }
+}
+
+/// The answer in a line.
+pub fn in_short(report: &AdviseReport) -> String {
+    let refused = report.refused.first().map(|why| Language::English.say(why));
+    let verdict = report.advised.as_ref().zip(report.current.as_ref()).map(verdict);
+    format!("{}\n", refused.or(verdict).unwrap_or_default())
+}
+
+fn about(seen: &SeenTraffic) -> String {
+    let (of, each) = match seen.instances {
+        1 => (String::new(), ""),
+        many => (format!(" of {many} instances"), " each"),
+    };
+    format!(
+        "{}{of} in {}: {}{each} at {} x {} on {}; nothing was sent, nothing changed",
+        figures::count(seen.requests, "request", "requests"),
+        figures::span(seen.length_s),
+        figures::rate(seen.rate_rps),
+        seen.workers,
+        seen.threads,
+        cores(seen.cores)
+    )
+}
+
+fn cores(cores: f64) -> String {
+    let many = if cores == 1.0 { "core" } else { "cores" };
+    match cores.fract() == 0.0 {
+        true => format!("{cores:.0} {many}"),
+        false => format!("{} {many}", figures::number(cores)),
+    }
+}
+
+fn name(setting: &PredictedSetting) -> String {
+    format!("{} x {}", setting.workers, setting.threads)
+}
+
+fn holds(setting: &PredictedSetting) -> String {
+    format!(
+        "{} ({})",
+        figures::rate(setting.capacity_rps),
+        figures::interval(setting.capacity_rps_interval)
+    )
+}
+
+fn verdict((advised, current): (&PredictedSetting, &PredictedSetting)) -> String {
+    let (new, old) = (name(advised), name(current));
+    if new == old {
+        return format!(
+            "keep {old}: no setting is expected to hold much more than its {}",
+            holds(current)
+        );
+    }
+    let why = match advised.capacity_rps > current.capacity_rps * 1.03 {
+        true => format!("it is expected to hold {}", holds(advised)),
+        false => format!("it is smaller, and expected to hold {} all the same", holds(advised)),
+    };
+    format!("run {new}: {why}; {old}, which runs, {}", holds(current))
+}
+
+fn advice(report: &AdviseReport, language: Language) -> Vec<String> {
+    let refused =
+        report.refused.iter().map(|why| format!("nothing is advised: {}", language.say(why)));
+    let verdict = report.advised.as_ref().zip(report.current.as_ref()).map(verdict);
+    let within = |slo: &GoalList| {
+        format!("that is expected, not measured, within {slo}; 'sweetspot tune' measures")
+    };
+    let within = verdict.as_ref().and(report.slo.as_ref()).map(within);
+    let growth = report.growth.as_ref().zip(report.current.as_ref());
+    let growth = growth.map(|(growth, current)| ending(growth, current));
+    let scaling = report.scaling.as_ref().zip(report.advised.as_ref());
+    let scaling = scaling.map(|(target, advised)| aim(target, advised));
+    refused.chain(verdict).chain(within).chain(growth).chain(scaling).collect()
+}
+
+fn ending(growth: &Growth, current: &PredictedSetting) -> String {
+    format!(
+        "as traffic grows, {} ends at {} ({}), {} times today's; the limit then: {}",
+        name(current),
+        figures::rate(growth.at_rps),
+        figures::interval(growth.at_rps_interval),
+        figures::number(growth.times),
+        codes::limit(growth.limit)
+    )
+}
+
+fn aim(target: &ScalingTarget, advised: &PredictedSetting) -> String {
+    format!(
+        "autoscaling: give each instance with {} up to {}; {} of its CPU is busy then, and \
+         requests wait {} for a thread",
+        name(advised),
+        figures::rate(target.rate_rps),
+        figures::whole_percent(target.cpu_ratio),
+        figures::latency(target.queue_s)
+    )
+}
+
+/// What it takes: as seen, and as fitted.
+fn request(report: &AdviseReport) -> Section {
+    let seen = &report.seen;
+    let time = figures::latency;
+    let in_app = format!(
+        "{} on average; p50 {}, p95 {}, p99 {}",
+        time(seen.app_s),
+        time(seen.app_s_p50),
+        time(seen.app_s_p95),
+        time(seen.app_s_p99)
+    );
+    let mut facts = vec![("in the app", in_app)];
+    match &report.demand {
+        Some(demand) => {
+            let fitted = |figure: &FittedFigure| {
+                let [low, high] = figure.interval.map(time);
+                format!("{} ({low} to {high})", time(figure.value))
+            };
+            facts.push(("CPU", fitted(&demand.cpu_s)));
+            facts.push(("waits for others", fitted(&demand.wait_s)));
+        }
+        None => facts.push(("CPU of its thread", time(seen.app_cpu_s))),
+    }
+    facts.extend(seen.gvl_wait_s.map(|lock_s| ("waits for the lock", time(lock_s))));
+    facts.extend(seen.queue_s.map(|queue_s| ("waits before the app", time(queue_s))));
+    Section::new("a request takes", vec![Block::Facts(facts)])
+}
+
+fn routes(routes: &[SeenRoute]) -> Section {
+    let text = |head: &str| Column { head: head.to_string(), kind: Kind::Text };
+    let figure = |head: &str| Column { head: head.to_string(), kind: Kind::Figure };
+    let head = vec![
+        text(""),
+        figure("requests"),
+        figure("of all time"),
+        figure("mean"),
+        figure("CPU"),
+        figure("waits"),
+    ];
+    let row = |route: &SeenRoute| {
+        vec![
+            route.name.clone(),
+            route.requests.to_string(),
+            figures::whole_percent(route.time_ratio),
+            figures::latency(route.app_s),
+            figures::latency(route.cpu_s),
+            figures::whole_percent(route.wait_ratio),
+        ]
+    };
+    let rows = routes.iter().take(ROUTES_SHOWN).map(row).collect();
+    let mut blocks = vec![Block::Table(Table { head, rows, ..Table::default() })];
+    let waiting: Vec<&str> =
+        routes.iter().filter(|it| it.is_io_bound).map(|it| it.name.as_str()).collect();
+    // Where all wait, it is the number of threads that matters.
+    if !waiting.is_empty() && waiting.len() < routes.len() {
+        blocks.push(Block::Paragraph(format!(
+            "mostly wait, so that threads of their own serve them (Puma 8: mark_as_io_bound and \
+             max_io_threads): {}",
+            waiting.join(", ")
+        )));
+    }
+    Section::new("by part of the app", blocks)
+}
+
+fn settings(report: &AdviseReport) -> Section {
+    let text = |head: &str| Column { head: head.to_string(), kind: Kind::Text };
+    let figure = |head: &str| Column { head: head.to_string(), kind: Kind::Figure };
+    let head =
+        vec![text(""), figure("holds"), figure("p95 at 70 %"), figure("memory"), text("limit")];
+    let row = |one: &PredictedSetting| {
+        vec![
+            name(one),
+            holds(one),
+            one.latency_s.map_or("-".to_string(), |latency| figures::latency(latency.p95)),
+            one.memory_bytes.map_or("-".to_string(), figures::bytes),
+            match &one.ruled_out {
+                Some(_) => "memory: does not fit".to_string(),
+                None => codes::limit(one.limit.kind).to_string(),
+            },
+        ]
+    };
+    let rows = report.predicted.iter().take(SETTINGS_SHOWN).map(row).collect();
+    let mut blocks = vec![Block::Table(Table { head, rows, ..Table::default() })];
+    let count = report.predicted.len();
+    if count > SETTINGS_SHOWN {
+        let more = format!("(the best {SETTINGS_SHOWN} of {count}; --json has all)");
+        blocks.push(Block::Small(more));
+    }
+    Section::new("expected", blocks)
+}
+
+fn cost(seen: &SeenTraffic) -> String {
+    let cores = seen.watching_cores.map(|it| format!("{} of a core", figures::percent(it)));
+    let probe = seen.probe_s.map(|it| format!("{} a request in the app", figures::latency(it)));
+    let parts: Vec<String> = cores.into_iter().chain(probe).collect();
+    match parts.is_empty() {
+        true => "watching took nothing: it was recorded".to_string(),
+        false => format!("watching took {}", parts.join(", and ")),
+    }
+}

@@ -1,0 +1,76 @@
+//! What is advised from watching, in English.
+
+use crate::report::figures::{latency, number, percent, rate};
+use crate::terms::{AdviseNote, AdviseRefusal};
+
+pub fn refusal(refusal: &AdviseRefusal) -> String {
+    match refusal {
+        AdviseRefusal::RequestsTooFew { requests, needed } => format!(
+            "not enough seen: {requests} requests, and as they differ it takes {needed} to know \
+             the mean one; watch for longer, or at a busier time"
+        ),
+        AdviseRefusal::CpuNotExplained { cpu_s, app_s } => format!(
+            "the server takes {} of CPU for a request that the app has for {}: other work runs in \
+             its processes (jobs, for example), or not all requests were told",
+            latency(*cpu_s),
+            latency(*app_s)
+        ),
+        AdviseRefusal::AlreadyFull { rate_rps } => format!(
+            "at {} this setting is expected to be busy all the time, and of a full server nothing \
+             says what a request needs; watch at a quieter time",
+            rate(*rate_rps)
+        ),
+        AdviseRefusal::NothingWithinGoal => {
+            "not even one request alone is within the goal; give a --slo that can be met".into()
+        }
+    }
+}
+
+pub fn note(note: &AdviseNote) -> String {
+    match note {
+        AdviseNote::LockWaitInferred => {
+            "nothing tells how long requests wait for the interpreter's lock (the gem gvltools \
+             would, from Ruby 3.2 on): the model says what of the rest is a wait for others"
+                .into()
+        }
+        AdviseNote::TrafficFarBelow { capacity_ratio } => format!(
+            "the traffic was {} of what the current setting is expected to hold: what slows down \
+             with more (a database, a pool) was not to be seen",
+            percent(*capacity_ratio)
+        ),
+        AdviseNote::QueueTimeNotSeen => {
+            "how long requests wait before the app was not to be seen: nothing in front sets \
+             X-Request-Start"
+                .into()
+        }
+        AdviseNote::ThreadsSeen { threads } => format!(
+            "at most {threads} threads that answer requests were seen in a worker; where its \
+             settings allow more, say so with --threads"
+        ),
+        AdviseNote::OneThreadConsidered => {
+            "it runs one thread a worker, and whether more are safe is not known: only one was \
+             considered (--threads 1 considers more)"
+                .into()
+        }
+        AdviseNote::SlowerWhenBusy { ratio, expected_ratio } => format!(
+            "in the busiest tenth of the time requests took {} times as long as in the quietest, \
+             where {} was expected: they wait for each other elsewhere (a database, a pool), and \
+             more of them at once hold less than is said here",
+            number(*ratio),
+            number(*expected_ratio)
+        ),
+        AdviseNote::OthersUseCores { cores } => format!(
+            "other processes of this machine used {} cores; the figures are of a server that has \
+             all of its own",
+            number(*cores)
+        ),
+        AdviseNote::MemoryOfOneSetting => {
+            "memory of other numbers of workers follows from that of one setting".into()
+        }
+        AdviseNote::OnlyAppCpu => {
+            "CPU outside the app's own call (the server's, garbage collection of other threads) is \
+             not in the figures"
+                .into()
+        }
+    }
+}
