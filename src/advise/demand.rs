@@ -85,7 +85,7 @@ impl Request {
     /// waited for each other.
     pub fn alone_p95_s(&self, times: &Times) -> f64 {
         let share = self.fit.demand.unloaded_latency_s() / self.service_s;
-        times.quantile_s(0.95).unwrap_or(0.0) * share.min(1.0)
+        times.summary().p95 * share.min(1.0)
     }
 }
 

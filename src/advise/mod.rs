@@ -71,7 +71,7 @@ pub fn advise(seen: &Seen, question: &Question) -> AdviseReport {
 fn traffic(seen: &Seen) -> SeenTraffic {
     let Seen { sums, times, .. } = seen;
     let each = |sum: f64| sum / sums.requests.max(1) as f64;
-    let quantile = |share| times.quantile_s(share).unwrap_or(0.0);
+    let in_app = times.summary();
     SeenTraffic {
         length_s: seen.length_s,
         instances: seen.instances,
@@ -84,9 +84,9 @@ fn traffic(seen: &Seen) -> SeenTraffic {
         memory_bytes: seen.memory_bytes,
         cpu_per_request_s: seen.cpu_s.map(each),
         app_s: each(sums.app_s),
-        app_s_p50: quantile(0.5),
-        app_s_p95: quantile(0.95),
-        app_s_p99: quantile(0.99),
+        app_s_p50: in_app.p50,
+        app_s_p95: in_app.p95,
+        app_s_p99: in_app.p99,
         app_cpu_s: each(sums.app_cpu_s),
         gvl_wait_s: sums.gvl_wait_s.map(each),
         queue_s: times.queue_s(),

@@ -7,6 +7,7 @@ use super::demand::Request;
 use super::seen::Seen;
 use crate::model::simulator::{Admission, Lock};
 use crate::model::{Correction, Form, Measured, WhatIf, memory, stay};
+use crate::search::USUAL_THREADS;
 use crate::terms::{AdviseRefusal, Configuration, Cores, Growth, PredictedSetting, QuantileLimit};
 
 /// Settings of this share of the best one's likely capacity count as equal: the smaller is run.
@@ -16,8 +17,6 @@ const EQUAL: f64 = 0.98;
 const WORTH_A_CHANGE: f64 = 1.05;
 /// Standard deviations from one end of an interval of 95 % to the other.
 const WIDTH: f64 = 3.92;
-/// Threads that are considered, as `tune` does.
-const THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
 /// Workers that are considered at most.
 const WORKERS_MOST: f64 = 64.0;
 
@@ -32,7 +31,7 @@ pub struct Choice {
 /// Up to twice as many workers as cores, with the usual threads; `one_thread`: with one each.
 pub fn usual_settings(cores: Cores, one_thread: bool) -> Vec<Configuration> {
     let most = (2.0 * cores.get()).ceil().clamp(1.0, WORKERS_MOST) as u16;
-    let threads = if one_thread { &THREADS[..1] } else { &THREADS[..] };
+    let threads = if one_thread { &USUAL_THREADS[..1] } else { &USUAL_THREADS[..] };
     let all = (1..=most).flat_map(|workers| threads.iter().map(move |&it| (workers, it)));
     all.filter_map(|(workers, threads)| Configuration::new(workers, threads).ok()).collect()
 }

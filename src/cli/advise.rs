@@ -144,8 +144,6 @@ fn show(progress: &mut Progress, what: Meanwhile) {
 }
 
 fn with_exit_code(error: AdviseError) -> anyhow::Error {
-    match error.is_usage() {
-        true => UsageError { message: error.to_string() }.into(),
-        false => error.into(),
-    }
+    let is_usage = error.is_usage();
+    UsageError::only_if(is_usage, error)
 }

@@ -37,6 +37,19 @@ pub struct UsageError {
     pub message: String,
 }
 
+impl UsageError {
+    /// The error itself, or as the user's to mend on the command line.
+    pub fn only_if(
+        is_usage: bool,
+        error: impl std::error::Error + Send + Sync + 'static,
+    ) -> anyhow::Error {
+        match is_usage {
+            true => Self { message: error.to_string() }.into(),
+            false => error.into(),
+        }
+    }
+}
+
 impl From<Conclusion> for Exit {
     fn from(conclusion: Conclusion) -> Self {
         match conclusion {

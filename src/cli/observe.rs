@@ -103,8 +103,6 @@ fn when(arguments: &Arguments) -> When {
 }
 
 fn with_exit_code(error: ObserveError) -> anyhow::Error {
-    match error.is_usage() {
-        true => UsageError { message: error.to_string() }.into(),
-        false => error.into(),
-    }
+    let is_usage = error.is_usage();
+    UsageError::only_if(is_usage, error)
 }

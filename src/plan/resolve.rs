@@ -24,13 +24,13 @@ use super::settings::{Given, Settings, Sourced, flag, hidden};
 use super::start;
 use super::targets::targets;
 use super::variable::parse_variable;
+use crate::search::USUAL_THREADS;
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, FOR_PODS, Proxy};
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,
     PlannedValue as It, Ratio, Slo, Target, Threads, Workers, format_duration, parse_duration,
 };
 
-const DEFAULT_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
 const DEFAULT_BUDGET: Duration = Duration::from_secs(480);
 /// Half an interval's width that can be asked for: finer than any machine is steady, and coarser
 /// than any answer.
@@ -370,7 +370,7 @@ fn threads(
     adapter: &'static dyn Adapter,
     has_threads: bool,
 ) -> Result<Sourced<Vec<Threads>>, PlanError> {
-    let default = if has_threads { DEFAULT_THREADS.to_vec() } else { vec![1] };
+    let default = if has_threads { USUAL_THREADS.to_vec() } else { vec![1] };
     let counts = or_default(settings.get(Key::Threads), default, |given| {
         let counts = given.read(parse_counts)?;
         if !has_threads && counts.value != [1] {

@@ -67,7 +67,7 @@ pub use constants::{
     DRIFT_DEGREES, DRIFT_SD_LOG, NOISE_SD_LOG, PRECISION, START_SD_DEGREES, START_SD_LOG,
 };
 pub use objective::{Cost, Weighed};
-pub use plan::{KnobChange, SearchPlan, goal_from_unloaded};
+pub use plan::{KnobChange, SearchPlan, USUAL_THREADS, goal_from_unloaded};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch};
 pub use revisions::{
     RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan, of_failures,

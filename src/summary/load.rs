@@ -10,8 +10,8 @@ pub use super::instrument::Rules;
 use super::instrument::{self, InFlight, Seen};
 use super::slo;
 use crate::terms::{
-    GeneratorSummary, Goals, Latencies, LatencySummary, LoadRecord, LoadRun, LoadSecond,
-    LoadSummary, Offered, SendLagSummary, Window,
+    GeneratorSummary, Goals, Latencies, LoadRecord, LoadRun, LoadSecond, LoadSummary, Offered,
+    SendLagSummary, Window,
 };
 
 /// The result of a load without its first `warm_up` (cut to whole seconds).
@@ -98,8 +98,8 @@ impl<'a> Fold<'a> {
             completed: all.completed(),
             throughput_rps: per_second(good),
             goodput_rps: within.map(per_second),
-            latency_s: distribution(&all.latency),
-            exchange_time_s: distribution(&all.exchange_time),
+            latency_s: all.latency.summary(),
+            exchange_time_s: all.exchange_time.summary(),
             send_lag_s: SendLagSummary {
                 p50: quantile(&all.send_lag, 0.5),
                 p99: quantile(&all.send_lag, 0.99),
@@ -139,21 +139,6 @@ fn span(run: &LoadRun, warm_up: Duration) -> Duration {
 
 fn quantile(latencies: &Latencies, q: f64) -> f64 {
     latencies.quantile(q).unwrap_or_default().as_secs_f64()
-}
-
-fn distribution(latencies: &Latencies) -> LatencySummary {
-    let at = |q| quantile(latencies, q);
-    LatencySummary {
-        min: latencies.min().unwrap_or_default().as_secs_f64(),
-        mean: latencies.mean().unwrap_or_default().as_secs_f64(),
-        p50: at(0.5),
-        p75: at(0.75),
-        p90: at(0.9),
-        p95: at(0.95),
-        p99: at(0.99),
-        p999: at(0.999),
-        max: latencies.max().unwrap_or_default().as_secs_f64(),
-    }
 }
 
 fn window(at: u32, second: &LoadSecond) -> Window {

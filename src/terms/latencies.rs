@@ -6,6 +6,8 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::latency_summary::LatencySummary;
+
 /// Durations counted in buckets of at most 0.1 % width. Grows with the largest value seen, up to an
 /// hour; longer ones count as an hour. Stored as `[[microseconds, count], ...]`, ascending.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +88,23 @@ impl Latencies {
         let within = self.buckets().filter(|(us, _)| is_within(*us));
         let within: u64 = within.map(|(_, count)| count).sum();
         (!self.is_empty()).then(|| within as f64 / self.count() as f64)
+    }
+
+    /// As it is printed, in seconds; all zero when empty.
+    pub fn summary(&self) -> LatencySummary {
+        let seconds = |value: Option<Duration>| value.unwrap_or_default().as_secs_f64();
+        let at = |q| seconds(self.quantile(q));
+        LatencySummary {
+            min: seconds(self.min()),
+            mean: seconds(self.mean()),
+            p50: at(0.5),
+            p75: at(0.75),
+            p90: at(0.9),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: seconds(self.max()),
+        }
     }
 
     /// Smallest; `None` when empty.

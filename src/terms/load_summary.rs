@@ -8,25 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::goals::GoalList;
+use super::latency_summary::LatencySummary;
 use super::load_record::ErrorCounts;
 use super::reason::Reason;
 use super::slo::{self, Slo};
 use super::stated::{Stated, or_empty};
 use super::warning::Warning;
-
-/// A distribution in seconds; all zero when nothing was recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LatencySummary {
-    pub min: f64,
-    pub mean: f64,
-    pub p50: f64,
-    pub p75: f64,
-    pub p90: f64,
-    pub p95: f64,
-    pub p99: f64,
-    pub p999: f64,
-    pub max: f64,
-}
 
 /// How late requests left, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

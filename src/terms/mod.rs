@@ -26,6 +26,7 @@ mod knob;
 mod lab;
 mod lab_event;
 mod latencies;
+mod latency_summary;
 mod limit;
 mod limit_refusal;
 mod load_record;
@@ -105,6 +106,7 @@ pub use lab::{
 };
 pub use lab_event::{LabEvent, LabTuneEvent};
 pub use latencies::Latencies;
+pub use latency_summary::LatencySummary;
 pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;
 pub use load_record::{
@@ -112,8 +114,8 @@ pub use load_record::{
     TargetSecond, TlsTrouble,
 };
 pub use load_summary::{
-    GeneratorSummary, GoalSummary, LatencySummary, LoadSummary, MemberSummary, RouteSummary,
-    SendLagSummary, SloSummary, TargetSummary, Window, WindowLatency,
+    GeneratorSummary, GoalSummary, LoadSummary, MemberSummary, RouteSummary, SendLagSummary,
+    SloSummary, TargetSummary, Window, WindowLatency,
 };
 pub use machine::Machine;
 pub use monitor_record::{

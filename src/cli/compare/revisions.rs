@@ -85,10 +85,8 @@ pub fn compare(
 }
 
 fn with_exit_code(error: RevisionsError) -> anyhow::Error {
-    match error.is_usage() {
-        true => UsageError { message: error.to_string() }.into(),
-        false => error.into(),
-    }
+    let is_usage = error.is_usage();
+    UsageError::only_if(is_usage, error)
 }
 
 /// How far it is: on a terminal a line that is drawn over itself, elsewhere one for each block.
