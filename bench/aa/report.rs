@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sweetspot::search::{
-    DRIFT_DEGREES, DRIFT_SD_LOG, NOISE_SD_LOG, START_SD_DEGREES, START_SD_LOG,
-};
+use sweetspot::search::{DRIFT_SD_LOG, GUESS_DEGREES, NOISE_SD_LOG, START_SD_LOG};
 
 use super::rows::Row;
 use super::spread::Differing;
@@ -51,8 +49,8 @@ pub fn of(asked: &str, apps: &[&App], rows: &Rows<Row>) -> String {
          Spreads are standard deviations of logarithms. Start noise: what neighbours in time \
          differ by beyond their windows. Drift: what starts differ by beyond neighbours. Of \
          starts that do not depend on each other a correlation lies within 1.96 / sqrt(starts) \
-         of 0 in 95 of 100 cases. The search assumes a start noise worth {START_SD_DEGREES} \
-         degrees of freedom and a drift worth {DRIFT_DEGREES}, both of capacities.\n",
+         of 0 in 95 of 100 cases. The search takes what it assumes of \
+         both as known from {GUESS_DEGREES} values.\n",
         machine::line(),
         commits.join(", "),
         rows.len(),

@@ -3,9 +3,8 @@
 use super::ask::TrialRequest;
 use super::belief::{Most, Sides, after_burst, observe};
 use super::constants::{
-    ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BOLD, BUDGET_PER_PROBE_S,
-    FAR_BELOW_SATURATION_SD_LOG, FAR_MORE, FEWER, NEAR_SATURATION_SD_LOG, PROBES_MAX,
-    PROBES_PRECISION, REFERENCE_PROBES, SHORT_BUDGET,
+    ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BOLD, BUDGET_PER_PROBE_S, FAR_MORE, FEWER,
+    NEAR_SATURATION_SD_LOG, PROBES_MAX, PROBES_PRECISION, REFERENCE_PROBES, SHORT_BUDGET,
 };
 use super::expect::Expectations;
 use super::ledger::Ledger;
@@ -175,8 +174,7 @@ fn prior(ledger: &Ledger, summary: &TrialSummary) -> RatePosterior {
         .clamp(0.1, 0.97);
     let sd_log = match share {
         0.8.. if most.is_some() => NEAR_SATURATION_SD_LOG,
-        0.4.. => BELOW_SATURATION_SD_LOG,
-        _ => FAR_BELOW_SATURATION_SD_LOG,
+        _ => BELOW_SATURATION_SD_LOG,
     };
     after_burst((burst_rps * share).max(0.01), sd_log, most).knowing(ledger.powers)
 }

@@ -92,15 +92,14 @@ pub(super) const NOTICED: f64 = 0.15;
 /// the spread that no number of probes on one start removes. Measured: `make bench-aa`, 30 starts
 /// of four apps each; 0.3 to 1.3 % beyond their windows, 0.5 to 2.3 % with them.
 pub const START_SD_LOG: f64 = 0.02;
-/// That guess counts as this many measured starts.
-pub const START_SD_DEGREES: f64 = 4.0;
 /// What the probes scatter by follows from their windows; it counts as this many.
 pub(super) const PROBES_SD_DEGREES: f64 = 12.0;
 /// A machine's speed over some minutes differs by about this much from what it is over the day.
 /// Measured: `make bench-aa`, nothing within an hour, 1 to 11 % between days and machines.
 pub const DRIFT_SD_LOG: f64 = 0.025;
-/// That guess counts as this many comparisons.
-pub const DRIFT_DEGREES: f64 = 2.0;
+/// These guesses count as so many measured starts, or comparisons. Judgement: half and twice as
+/// many make no difference (`make bench-sensitivity`).
+pub const GUESS_DEGREES: f64 = 3.0;
 /// Two windows on one server differ by about this much on a quiet machine, which no number of
 /// requests removes. Measured: `make bench-aa`, 0.4 to 2.9 %, their requests' chance in it.
 pub const NOISE_SD_LOG: f64 = 0.02;
@@ -136,11 +135,9 @@ pub(super) const ABOVE_BAR: f64 = 1.01;
 /// After a burst, where the model expects the goal to allow four fifths or more of what went
 /// through. Judgement.
 pub(super) const NEAR_SATURATION_SD_LOG: f64 = 0.12;
-/// After a burst with too few clients, or where the model expects the goal to allow two fifths to
-/// four fifths of what went through.
-pub(super) const BELOW_SATURATION_SD_LOG: f64 = 0.35;
-/// The goal allows little of what goes through, or the model knows little of it.
-pub(super) const FAR_BELOW_SATURATION_SD_LOG: f64 = 0.8;
+/// After a burst with too few clients, or where the model expects the goal to allow less than that.
+/// Judgement: half and twice as much make no difference (`make bench-sensitivity`).
+pub(super) const BELOW_SATURATION_SD_LOG: f64 = 0.5;
 /// The race begins anywhere.
 pub(super) const RACE_PRIOR_SD_LOG: f64 = 0.35;
 /// A change lets as much more arrive as it lets through at most, give or take this: before a start

@@ -4,8 +4,7 @@
 
 use super::cell::Cell;
 use super::constants::{
-    DRIFT_DEGREES, DRIFT_SD_LOG, KNOWN_BADLY, PROBES_SD_DEGREES, START_SD_DEGREES, START_SD_LOG,
-    STARTS_IN_A_RATIO,
+    DRIFT_SD_LOG, GUESS_DEGREES, KNOWN_BADLY, PROBES_SD_DEGREES, START_SD_LOG, STARTS_IN_A_RATIO,
 };
 use super::ledger::Ledger;
 use crate::stats::{self, Estimate, PriorSpread};
@@ -39,7 +38,7 @@ pub(super) fn of_blocks(ledger: &Ledger, configuration: Configuration) -> Option
 /// blocks themselves cannot show: from how far what was confirmed lies from what the race had
 /// found some minutes before, beyond what chance explains.
 pub(super) fn drift_sd_log(ledger: &Ledger) -> f64 {
-    let (mut variance, mut degrees) = (DRIFT_SD_LOG.powi(2) * DRIFT_DEGREES, DRIFT_DEGREES);
+    let (mut variance, mut degrees) = (DRIFT_SD_LOG.powi(2) * GUESS_DEGREES, GUESS_DEGREES);
     let spread = start_spread(ledger, 1.0).variance;
     for cell in ledger.cells.values().filter(|cell| cell.probes > 0 && !cell.blocks.is_empty()) {
         let Some((race, sd)) = cell.race_mean_sd() else { continue };
@@ -86,7 +85,7 @@ fn start_spread(ledger: &Ledger, starts: f64) -> PriorSpread {
     let start = START_SD_LOG.powi(2);
     // Of a sum of variances, each known as well as so many values tell it (Satterthwaite 1946).
     let degrees = (probes + start).powi(2)
-        / (probes.powi(2) / PROBES_SD_DEGREES + start.powi(2) / START_SD_DEGREES);
+        / (probes.powi(2) / PROBES_SD_DEGREES + start.powi(2) / GUESS_DEGREES);
     PriorSpread { variance: starts * (probes + start), degrees }
 }
 

@@ -63,9 +63,7 @@ pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAn
 pub use ask::{Ask, Told, TrialRequest};
 pub use belief::WindowAnswer;
 pub use capacity::CapacitySearch;
-pub use constants::{
-    DRIFT_DEGREES, DRIFT_SD_LOG, NOISE_SD_LOG, PRECISION, START_SD_DEGREES, START_SD_LOG,
-};
+pub use constants::{DRIFT_SD_LOG, GUESS_DEGREES, NOISE_SD_LOG, PRECISION, START_SD_LOG};
 pub use objective::{Cost, Weighed};
 pub use plan::{KnobChange, SearchPlan, USUAL_THREADS, goal_from_unloaded};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch};

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::constants::{
-    EQUIVALENCE, KNOBS_BLOCKS_LEAST, KNOBS_ERROR, KNOBS_ERROR_EARLY, START_SD_DEGREES,
-    START_SD_LOG, STARTS_IN_A_RATIO,
+    EQUIVALENCE, GUESS_DEGREES, KNOBS_BLOCKS_LEAST, KNOBS_ERROR, KNOBS_ERROR_EARLY, START_SD_LOG,
+    STARTS_IN_A_RATIO,
 };
 use super::estimates::exp;
 use super::fresh::{Arm, Capacity, Pace};
@@ -313,7 +313,7 @@ impl Screened<'_> {
         let logs: Vec<f64> =
             measured.iter().filter(|it| it.arm == arm).filter_map(within).collect();
         let variance = STARTS_IN_A_RATIO * (probes + START_SD_LOG.powi(2));
-        let spread = PriorSpread { variance, degrees: START_SD_DEGREES };
+        let spread = PriorSpread { variance, degrees: GUESS_DEGREES };
         Some(exp(stats::shrunk_interval(&logs, spread, level)?))
     }
 }

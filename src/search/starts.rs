@@ -6,8 +6,7 @@
 use super::at_any_rate::AtAnyRate;
 use super::belief::{Most, after_burst, observe};
 use super::constants::{
-    DRIFT_DEGREES, DRIFT_SD_LOG, RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_DEGREES,
-    START_SD_LOG, USUAL_CV2,
+    DRIFT_SD_LOG, GUESS_DEGREES, RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_LOG, USUAL_CV2,
 };
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
@@ -94,13 +93,13 @@ pub(super) fn width(belief: &RatePosterior) -> f64 {
 /// scatter by is worth as many measured starts as in the search's own answer.
 pub fn ratio_apart(a: &[Start], b: &[Start]) -> Option<LogRatio> {
     let weighed = |starts: &[Start]| starts.iter().map(Start::weighed).collect::<Vec<_>>();
-    LogRatio::between(&weighed(a), &weighed(b), START_SD_DEGREES).map(at_other_times)
+    LogRatio::between(&weighed(a), &weighed(b), GUESS_DEGREES).map(at_other_times)
 }
 
 /// With what a machine's speed differs by between the times at which two things were measured:
 /// twice the variance of either.
 pub fn at_other_times(ratio: LogRatio) -> LogRatio {
-    ratio.with_lasting(DRIFT_SD_LOG * 2.0_f64.sqrt(), DRIFT_DEGREES)
+    ratio.with_lasting(DRIFT_SD_LOG * 2.0_f64.sqrt(), GUESS_DEGREES)
 }
 
 /// `b`'s capacity divided by `a`'s, within blocks that have both.
@@ -109,7 +108,7 @@ pub fn ratio_in_blocks(a: &[Start], b: &[Start]) -> Option<LogRatio> {
         let of_b = b.iter().find(|it| it.block == of_a.block && it.block > 0)?;
         Some((of_a.rps, of_b.rps, of_a.variance() + of_b.variance()))
     };
-    LogRatio::paired(&a.iter().filter_map(pair).collect::<Vec<_>>(), START_SD_DEGREES)
+    LogRatio::paired(&a.iter().filter_map(pair).collect::<Vec<_>>(), GUESS_DEGREES)
 }
 
 /// What these starts held, taken together; NaN when there is none.
@@ -120,7 +119,7 @@ pub fn mean_rps(starts: &[Start]) -> f64 {
 /// What these starts held, taken together, with its 95 % interval, requests/s.
 pub fn capacity_of(starts: &[Start]) -> Option<Estimate> {
     let beside_one = starts.iter().map(|start| (1.0, start.rps, start.variance()));
-    let ratio = LogRatio::paired(&beside_one.collect::<Vec<_>>(), START_SD_DEGREES);
+    let ratio = LogRatio::paired(&beside_one.collect::<Vec<_>>(), GUESS_DEGREES);
     Some(ratio?.estimate(0.95))
 }
 

@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 
 use super::{Revisions, RevisionsFault, Seen};
 use crate::search::constants::{
-    CPU_SD_LOG, EQUIVALENCE, LATENCY_NOTICED, MEMORY_EQUIVALENCE, P95_SD_LOG,
+    CPU_SD_LOG, EQUIVALENCE, GUESS_DEGREES, LATENCY_NOTICED, MEMORY_EQUIVALENCE, P95_SD_LOG,
     REVISION_BLOCKS_LEAST, REVISION_CAPACITY_BAND, REVISION_ERROR, REVISION_ERROR_EARLY,
-    START_SD_DEGREES, START_SD_LOG,
+    START_SD_LOG,
 };
 use crate::stats::{Estimate, LogRatio, binomial};
 use crate::terms::{FigureKind, Side, Standing};
@@ -94,7 +94,7 @@ impl Revisions {
             Some((of_a.0, of_b.0, of_a.1 + of_b.1))
         };
         let pairs: Vec<_> = self.blocks.iter().filter_map(pair).collect();
-        let ratio = LogRatio::paired(&pairs, START_SD_DEGREES)?;
+        let ratio = LogRatio::paired(&pairs, GUESS_DEGREES)?;
         let mean = |of: fn(&(f64, f64, f64)) -> f64| {
             (pairs.iter().map(|it| of(it).ln()).sum::<f64>() / pairs.len() as f64).exp()
         };
