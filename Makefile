@@ -74,7 +74,7 @@ test-long: ## what make test leaves out: all published experiments, and a knob o
 	@scripts/bootstrap test
 	SWEETSPOT_LONG=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab:: knobs:: revisions::
 
-test-remote: ## a tune over a real ssh of a Puma in a network namespace, and after a kill (a minute, as root)
+test-remote: ## over a real ssh, of a Puma in a network namespace: a tune, after a kill, and the load from there (2 minutes, as root)
 	@scripts/bootstrap test-remote
 	$(CARGO) build --release --locked
 	@scripts/test-remote target/release/sweetspot

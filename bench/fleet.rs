@@ -80,7 +80,8 @@ impl Fleet {
         let stop = StopSignal::default();
         let wanted = (generators, PATIENCE);
         let gate = generators::gate();
-        let mut collector = Collector::gather(&listener, wanted, &gate, OnLoss::End, &stop)?;
+        let mut collector =
+            Collector::gather(&listener, wanted, &gate, OnLoss::End, &mut || Ok(()))?;
         let before = used();
         let (mut at_ns, mut requests) = (Vec::new(), 0);
         let mut second = |second: LoadSecond| {

@@ -95,6 +95,7 @@ impl Lines {
                 in_flight: 300,
                 in_flight_mean: 300.0,
                 p95: Some(Duration::from_millis(20)),
+                send_lag_p99: None,
             };
             Ok([line(&json!({ "live": live }))?, line(&json!({ "second": second }))?].concat())
         };

@@ -22,6 +22,8 @@ pub struct Case {
     pub seconds: u64,
     pub rounds: u32,
     pub server: Server,
+    /// Processes that compute beside them, on either core in turn, the tool's first.
+    pub busy: u32,
     pub under: Under,
     pub columns: &'static [Column],
     pub bars: Vec<Bar>,
@@ -71,6 +73,8 @@ pub struct Bar {
 pub enum Against {
     /// Ours alone.
     Nothing,
+    /// Ours alone, in the worst of its runs.
+    Worst,
     /// Ours divided by this tool's of the same round.
     Peer(Tool),
     /// Ours divided by ours in this earlier case.
@@ -103,6 +107,18 @@ const CALLS: Column = column(|row| row.system_calls_per_request, "system calls a
 const INSTRUCTIONS: Column =
     column(|row| row.instructions_per_request, "instructions a request", 1.0, 0);
 
+const VALID: Column = column(|row| row.valid, "valid", 1.0, 0);
+const LATE_SAID: Column = column(|row| row.late_said_s, "said to be late after, s", 1.0, 0);
+const HONEST: Column = column(honest, "honest", 1.0, 0);
+
+/// Whether the rate was held or else said within three seconds not to be: 1 or 0.
+fn honest(row: &Row) -> Option<f64> {
+    let (rps, sent) = (row.throughput_rps?, row.requests? / row.seconds as f64);
+    let is_held = row.valid? > 0.0 && (sent.min(rps) / row.planned_rps? - 1.0).abs() <= 0.01;
+    let is_said = row.valid? == 0.0 && row.late_said_s.is_some_and(|after_s| after_s <= 3.0);
+    Some(f64::from(is_held || is_said))
+}
+
 fn bar(what: &'static str, column: Column, against: Against, limit: Limit) -> Bar {
     Bar { what, column, against, limit }
 }
@@ -112,15 +128,18 @@ pub fn all(settings: &Settings) -> Vec<Case> {
     let mut cases = vec![
         closed(),
         big(),
-        open("open-20000", "Open, 20,000 a second", 20_000, 0.7, 200.0),
+        open("open-20000", "Open, 20,000 a second", 20_000, 0.65, 150.0),
         open("open-1000", "Open, 1,000 a second", 1_000, 1.0, 100.0),
     ];
     cases.extend(memory(settings));
+    cases.extend(idle());
     cases.extend([fresh(), tls()]);
     cases.extend(http2());
-    cases.extend([omission(), syscalls()]);
+    cases.push(omission());
+    cases.extend(strain());
+    cases.push(syscalls());
     if settings.counts_instructions {
-        cases.push(instructions());
+        cases.extend(instructions());
     }
     for case in cases.iter_mut().filter(|case| case.seconds == 0) {
         (case.seconds, case.rounds) = (settings.seconds, settings.pairs);
@@ -135,10 +154,20 @@ fn plain(name: &'static str, title: &'static str, about: &'static str) -> Case {
         title,
         about,
         tools: vec![Ours, Wrk],
-        load: Load { connections: 64, rate: None, is_fresh: false, streams: None, path: "/" },
+        load: Load {
+            connections: 64,
+            rate: None,
+            think_ms: 0,
+            loops: 1,
+            shows_progress: false,
+            is_fresh: false,
+            streams: None,
+            path: "/",
+        },
         seconds: 0,
         rounds: 0,
         server: Server::Nginx,
+        busy: 0,
         under: Under::Nothing,
         columns: &[RATE, CPU, USER],
         bars: Vec::new(),
@@ -150,8 +179,8 @@ fn closed() -> Case {
         tools: vec![Ours, Wrk, Ab, H2load, Hey, Oha],
         columns: &[RATE, CPU, USER, P50, P99, ERRORS],
         bars: vec![
-            bar("CPU a request", CPU, Against::Peer(Wrk), Limit::AtMost(0.90)),
-            bar("user CPU a request", USER, Against::Peer(Wrk), Limit::AtMost(0.5)),
+            bar("CPU a request", CPU, Against::Peer(Wrk), Limit::AtMost(0.80)),
+            bar("user CPU a request", USER, Against::Peer(Wrk), Limit::AtMost(0.45)),
             bar("throughput", RATE, Against::Peer(Wrk), Limit::AtLeast(0.97)),
         ],
         ..plain(
@@ -169,7 +198,11 @@ fn big() -> Case {
         "Replies of 100 kB",
         "As above, with replies that take many reads: what a byte costs instead of a request.",
     );
-    Case { load: Load { path: "/big", ..plain.load }, ..plain }
+    Case {
+        load: Load { path: "/big", ..plain.load },
+        bars: vec![bar("CPU a request", CPU, Against::Peer(Wrk), Limit::AtMost(0.55))],
+        ..plain
+    }
 }
 
 const OPEN_ABOUT: &str = "\
@@ -234,6 +267,27 @@ fn memory(settings: &Settings) -> [Case; 4] {
 
 /// Many connections: each needs a file descriptor in a tool and in the server.
 pub const MANY: u32 = 10_000;
+
+/// The same rate by few clients and by many, who wait most of the time.
+fn idle() -> [Case; 2] {
+    let case = |name, title, connections: u32| {
+        let about = "Each client asks again some time after it was answered: 1,000 requests a \
+                     second in all. What a connection costs that does nothing most of the time.";
+        let plain = plain(name, title, about);
+        Case {
+            tools: vec![Ours],
+            load: Load { connections, think_ms: connections, ..plain.load },
+            columns: &[RATE, CPU, USER, ERRORS],
+            ..plain
+        }
+    };
+    let many = case("idle-10000", "1,000 a second over 10,000 connections", MANY);
+    let ratio = bar("CPU a request", CPU, Against::Case("idle-64"), Limit::AtMost(1.2));
+    // All have asked once in the first ten seconds.
+    let many = Case { bars: vec![ratio], seconds: 30, rounds: 3, ..many };
+    let few = case("idle-64", "1,000 a second over 64 connections", 64);
+    [Case { seconds: 30, rounds: 3, ..few }, many]
+}
 
 fn fresh() -> Case {
     let plain = plain(
@@ -330,6 +384,33 @@ fn omission() -> Case {
     }
 }
 
+/// Beside 1, 2 and 4 processes that compute, on two cores.
+fn strain() -> [Case; 4] {
+    let case = |name, title, busy, rate| {
+        let about = "Processes that compute share both cores with nginx and with the tool. Then \
+                     either its rate is held, within 1 %, and its figures are the server's, or it \
+                     says that it is late within the first three seconds and that its figures are \
+                     not valid. 1 is a run that does one of the two.";
+        let plain = plain(name, title, about);
+        Case {
+            tools: vec![Ours],
+            load: Load { rate: Some(rate), shows_progress: true, ..plain.load },
+            seconds: 10,
+            busy,
+            columns: &[RATE, LAG99, P99, VALID, LATE_SAID, HONEST, ERRORS],
+            bars: vec![bar("honest runs", HONEST, Against::Worst, Limit::AtLeast(1.0))],
+            ..plain
+        }
+    };
+    let cases = [
+        case("strain-1", "Beside one busy process, 1,000 a second", 1, 1_000),
+        case("strain-2", "Beside two busy processes, 1,000 a second", 2, 1_000),
+        case("strain-4", "Beside four busy processes, 1,000 a second", 4, 1_000),
+        case("strain-4-fast", "Beside four busy processes, 10,000 a second", 4, 10_000),
+    ];
+    cases.map(|case| Case { rounds: 5, ..case })
+}
+
 const SYSCALLS_ABOUT: &str = "\
      The closed case under `strace -c -f`. Tracing slows the tool and not the server, so that \
      fewer replies wait at each look than otherwise: calls that serve many replies at once \
@@ -345,18 +426,25 @@ fn syscalls() -> Case {
     }
 }
 
-fn instructions() -> Case {
-    Case {
-        tools: vec![Ours],
-        seconds: 1,
-        rounds: 1,
-        under: Under::Callgrind,
-        columns: &[INSTRUCTIONS],
-        ..plain(
-            "instructions",
-            "Instructions a request",
-            "Ours under `valgrind --tool=callgrind`, once with few requests and once with many: \
-             the difference is free of start and end. The kernel's are not counted.",
-        )
-    }
+/// Of one loop, and of two: what a request needs with two is what two cores cannot gain.
+fn instructions() -> [Case; 2] {
+    let case = |name, title, loops| {
+        let about = "Ours under `valgrind --tool=callgrind`, once with few requests and once with \
+                     many: the difference is free of start and end. The kernel's are not counted.";
+        let plain = plain(name, title, about);
+        Case {
+            tools: vec![Ours],
+            load: Load { loops, ..plain.load },
+            seconds: 1,
+            rounds: 1,
+            under: Under::Callgrind,
+            columns: &[INSTRUCTIONS],
+            ..plain
+        }
+    };
+    let two = case("instructions-2", "Instructions a request, two loops", 2);
+    // 2.0 times the CPU for 1.9 times the requests.
+    let limit = Limit::AtMost(2.0 / 1.9);
+    let ratio = bar("instructions a request", INSTRUCTIONS, Against::Case("instructions"), limit);
+    [case("instructions", "Instructions a request", 1), Case { bars: vec![ratio], ..two }]
 }

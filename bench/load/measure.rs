@@ -88,6 +88,7 @@ impl Bench {
         if case.under == Under::Strace {
             command.splice(..0, STRACE.map(str::to_string));
         }
+        let _busy = self.busy(case.busy, folder.path())?;
         let before = target.requests()?;
         let watched = self.watch(case, &command, folder.path())?;
         let served = target.requests()?.saturating_sub(before);
@@ -98,6 +99,7 @@ impl Bench {
                 said(&mut row, &reading, &watched.usage);
                 hold_against_the_server(&mut row, &reading, served, case.load.connections);
                 rates(&mut row, case, &reading, &watched);
+                row.late_said_s = late_said_s(folder.path());
             }
             Err(why) => failed(&mut row, &why, &watched.usage, folder.path()),
         }
@@ -105,6 +107,16 @@ impl Bench {
             calls(&mut row, folder.path(), &watched.usage);
         }
         Ok(row)
+    }
+
+    /// Processes that compute, on the generator's core and the server's in turn, until they are
+    /// dropped.
+    fn busy(&self, count: u32, folder: &Path) -> Result<Vec<Child>> {
+        let command = ["sh", "-c", "while :; do :; done"].map(str::to_string);
+        let cores = [self.cores.generator, self.cores.server].into_iter().cycle();
+        let own = folder.join("busy");
+        fs::create_dir(&own)?;
+        cores.take(count as usize).map(|core| Child::start(&command, core, &own)).collect()
     }
 
     /// Starts a command on the generator's core and looks at it until it ends.
@@ -238,6 +250,7 @@ fn said(row: &mut Row, reading: &Reading, usage: &Usage) {
     row.latency_s_max = reading.latency_s.max;
     row.send_lag_s_p50 = reading.send_lag_s.p50;
     row.send_lag_s_p99 = reading.send_lag_s.p99;
+    row.valid = reading.is_valid.map(f64::from);
     row.throughput_rps = (reading.seconds > 0.0).then(|| requests / reading.seconds);
     let a_request = |s: f64| (reading.requests > 0).then(|| s / requests);
     row.cpu_s_per_request = a_request(usage.user_s + usage.system_s);
@@ -269,6 +282,7 @@ fn failed(row: &mut Row, why: &str, usage: &Usage, folder: &Path) {
 /// How exact the rate was in the seconds in which the host took nothing away.
 fn rates(row: &mut Row, case: &Case, reading: &Reading, watched: &Watched) {
     let Some(planned) = case.load.rate.map(f64::from) else { return };
+    row.planned_rps = Some(planned);
     let is_clean = |from: f64, to: f64| {
         // What lies before the first look or after the last was all seen by that.
         let looks = &watched.stolen;
@@ -295,6 +309,14 @@ fn rates(row: &mut Row, case: &Case, reading: &Reading, watched: &Watched) {
         planned_for.add(is_clean(from, from + 1.1), sent as f64, planned);
     }
     row.exact_share_planned = planned_for.share();
+}
+
+/// The second, as its progress counts them, after which ours said that it was late.
+fn late_said_s(folder: &Path) -> Option<f64> {
+    let said = fs::read_to_string(folder.join("stderr")).ok()?;
+    let (before, _) = said.split_once("the generator is late")?;
+    let last = before.lines().rev().find(|line| line.contains(" s "))?;
+    last.split_whitespace().next()?.parse().ok()
 }
 
 /// What strace counted, by request; the most frequent calls go into the note.

@@ -22,6 +22,8 @@ pub struct Reading {
     pub sent_by_second: Vec<u64>,
     /// What the tool itself says against its figures.
     pub remark: String,
+    /// Whether it says that its figures are the server's; ours alone says it.
+    pub is_valid: Option<bool>,
 }
 
 /// What is known of a distribution, in seconds.
@@ -74,6 +76,7 @@ pub fn sweetspot(text: &str) -> Read {
         send_lag_s: times("/send_lag_s"),
         sent_by_second: sent.collect(),
         remark: codes.join(" "),
+        is_valid: json["valid"].as_bool(),
     })
 }
 

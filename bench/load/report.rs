@@ -121,7 +121,15 @@ pub fn held(material: &Material, case: &Case) -> Vec<bars::Bar> {
     let one = |bar: &Bar| {
         let (what, values, scale, digits) = values(material, bar, &rows);
         let spread = Spread::of(&values);
-        let figure = spread.map(|spread| spread.median * scale);
+        let worst = values.iter().copied().reduce(match bar.limit {
+            bars::Limit::AtLeast(_) => f64::min,
+            _ => f64::max,
+        });
+        let figure = match bar.against {
+            Against::Worst => worst,
+            _ => spread.map(|spread| spread.median),
+        };
+        let figure = figure.map(|figure| figure * scale);
         let text = spread.map_or("-".to_string(), |spread| spread.text(scale, digits));
         bars::Bar::new(what, figure, bar.limit).shown(format!("{text} of {}", values.len()))
     };
@@ -133,7 +141,7 @@ fn values(material: &Material, bar: &Bar, rows: &[&Row]) -> (String, Vec<f64>, f
     let figure = bar.column.figure;
     let ours = good(rows, Tool::Ours);
     match bar.against {
-        Against::Nothing => {
+        Against::Nothing | Against::Worst => {
             let values = ours.iter().filter_map(|row| figure(row)).collect();
             (bar.what.to_string(), values, bar.column.scale, bar.column.digits)
         }
@@ -148,13 +156,13 @@ fn values(material: &Material, bar: &Bar, rows: &[&Row]) -> (String, Vec<f64>, f
         }
         Against::Case(name) => {
             let earlier = material.cases.iter().find(|case| case.name == name);
-            let before = earlier.and_then(|case| {
-                let rows = material.rows.of(name, case.seconds);
-                good(&rows, Tool::Ours).first().and_then(|row| figure(row))
-            });
-            let after = ours.first().and_then(|row| figure(row));
-            let ratio = after.zip(before).map(|(after, before)| after / before);
-            (format!("{}, over {name}", bar.what), ratio.into_iter().collect(), 1.0, 3)
+            let rows = earlier.map(|case| material.rows.of(name, case.seconds));
+            let before = good(rows.as_deref().unwrap_or_default(), Tool::Ours);
+            let ratio = |row: &&Row| {
+                let other = before.iter().find(|other| other.round == row.round)?;
+                Some(figure(row)? / figure(other)?)
+            };
+            (format!("{}, over {name}", bar.what), ours.iter().filter_map(ratio).collect(), 1.0, 3)
         }
     }
 }

@@ -37,6 +37,12 @@ pub struct Row {
     pub wall_s: Option<f64>,
     pub system_calls_per_request: Option<f64>,
     pub instructions_per_request: Option<f64>,
+    /// The rate that was asked for.
+    pub planned_rps: Option<f64>,
+    /// 1 where a tool holds its own figures for the server's, else 0.
+    pub valid: Option<f64>,
+    /// Seconds of the load after which it said that it was late.
+    pub late_said_s: Option<f64>,
     /// What was wrong with the run or stands beside it; empty when nothing.
     pub note: String,
 }

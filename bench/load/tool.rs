@@ -39,6 +39,12 @@ pub struct Load {
     pub connections: u32,
     /// Requests due per second; `None`: closed.
     pub rate: Option<u32>,
+    /// How long each client waits after a reply, ms; ours alone can.
+    pub think_ms: u32,
+    /// Ours: loops, each with a thread of its own.
+    pub loops: u32,
+    /// Ours: it says how it goes, a line a second.
+    pub shows_progress: bool,
     pub is_fresh: bool,
     /// HTTP/2, with so many requests under way on a connection; the connections are as many fewer.
     pub streams: Option<u32>,
@@ -146,14 +152,17 @@ impl Tool {
 
 /// Our own command; `length`: its options for a time or a number of requests.
 pub fn ours(program: &str, load: &Load, url: &str, length: &str) -> Vec<String> {
-    let shape = match load.rate {
-        Some(rate) => format!("--rate {rate}/s"),
-        None => format!("--clients {}", load.connections),
+    let shape = match (load.rate, load.think_ms) {
+        (Some(rate), _) => format!("--rate {rate}/s"),
+        (None, 0) => format!("--clients {}", load.connections),
+        (None, think_ms) => format!("--clients {} --think {think_ms}ms", load.connections),
     };
+    let loops = if load.loops == 1 { String::new() } else { format!(" --loops {}", load.loops) };
     let fresh = if load.is_fresh { " --connection fresh" } else { "" };
     let http2 = load.streams.map(|most| format!(" --http 2 --streams {most}")).unwrap_or_default();
+    let quiet = if load.shows_progress { "" } else { " --quiet" };
     let insecure = if url.starts_with("https:") { " --insecure" } else { "" };
-    let words = format!("load {url} {shape} {length}{fresh}{http2}{insecure} --json --quiet");
+    let words = format!("load {url} {shape} {length}{fresh}{http2}{insecure}{loops} --json{quiet}");
     [program].into_iter().chain(words.split(' ')).map(str::to_string).collect()
 }
 

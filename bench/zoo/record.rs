@@ -153,6 +153,7 @@ impl<'a> Recorder<'a> {
             in_flight: usage.in_flight,
             in_flight_mean,
             p95: self.latencies.quantile(0.95),
+            send_lag_p99: None,
         };
         (self.second_began_s, self.before) = (at_s, usage);
         (self.replies, self.errors) = (0, 0);

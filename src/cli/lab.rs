@@ -51,7 +51,7 @@ enum Action {
         /// Print JSON: as one entry of 'lab list'.
         #[arg(long, conflicts_with = "quiet")]
         json: bool,
-        /// Print only the article's rule.
+        /// Print only the rule that it ended with.
         #[arg(short, long)]
         quiet: bool,
     },

@@ -1,6 +1,7 @@
 //! `sweetspot load`: arguments.
 
 mod capacity;
+mod elsewhere;
 mod fleet;
 mod options;
 mod outputs;
@@ -79,9 +80,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let sinks = outputs::open_streams(&outputs, &about)?;
     let stop = interrupt::install();
     let mut progress = Progress::new(is_quiet);
-    let mut is_told = false;
+    let (mut is_told, mut lateness) = (false, prepared.lateness());
     let mut watch = |second: &LiveSecond| {
         progress.draw_or_say(&text::progress(second));
+        if lateness.begins(second) {
+            progress.say(&text::late(second));
+        }
         if stop.is_raised() && second.in_flight > 0 && !std::mem::replace(&mut is_told, true) {
             progress.say("ending: awaits the last replies; Ctrl-C once more gives them up");
         }

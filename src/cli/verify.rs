@@ -69,7 +69,7 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-const AGAIN: [(Key, &str); 27] = [
+const AGAIN: [(Key, &str); 28] = [
     (Key::App, "The app's folder, where it was moved [default: the session's]"),
     (Key::Entry, "What the server is told to run, where the session was told"),
     (Key::Start, "The command that starts the server, where the session had one"),
@@ -78,6 +78,7 @@ const AGAIN: [(Key, &str); 27] = [
     (Key::Restore, "The command that puts it back, where the session had one"),
     (Key::ReadyCommand, "The command that says that it is ready, where the session had one"),
     (Key::Observe, "The command that gives a shell there, where the session had one"),
+    (Key::From, "The host that sends the load, where the session had one"),
     (Key::Today, "What it runs with today, where the session was told"),
     (Key::AllowPublic, "Its address may be one of the internet's"),
     (Key::Kamal, "Kamal's own commands change it, where the session was told"),

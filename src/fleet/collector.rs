@@ -111,16 +111,17 @@ impl Attention {
 }
 
 impl Collector {
-    /// Waits for this many generators, at most `within`.
+    /// Waits for this many generators, at most `within`; `look` is asked meanwhile whether it is
+    /// any use.
     ///
     /// # Errors
-    /// Too few came, or the user wanted to end.
+    /// Too few came, or it is no use.
     pub fn gather(
         listener: &TcpListener,
         (wanted, within): (u16, Duration),
         gate: &Gate,
         on_loss: OnLoss,
-        stop: &StopSignal,
+        look: &mut dyn FnMut() -> Result<(), FleetError>,
     ) -> Result<Self, FleetError> {
         let address = || listener.local_addr().map(|it| it.to_string()).unwrap_or_default();
         let unusable = |source| FleetError::Listen { address: address(), source };
@@ -129,9 +130,7 @@ impl Collector {
         let (teller, told) = channel();
         let mut members: Vec<Member> = Vec::new();
         while members.len() < usize::from(wanted) {
-            if stop.is_raised() {
-                return Err(FleetError::Stopped);
-            }
+            look()?;
             if began.elapsed() > within {
                 let joined = members.len() as u16;
                 return Err(FleetError::TooFew { joined, wanted, within });

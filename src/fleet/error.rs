@@ -36,6 +36,12 @@ pub enum FleetError {
     #[error("the connection to the collector broke: {0}")]
     Broken(io::Error),
 
+    #[error("could not run ssh to {host}: {source}")]
+    Ssh { host: String, source: io::Error },
+
+    #[error("the generator on {host} ended before the load began: {said}")]
+    HostEnded { host: String, said: String },
+
     #[error("stopped before the load began")]
     Stopped,
 

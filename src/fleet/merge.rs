@@ -85,8 +85,8 @@ impl Merge {
         Some(second)
     }
 
-    /// The next second by the clock that all generators that still run have told. Its p95 is that
-    /// of the generator that sees the slowest replies: these are for watching, and have no
+    /// The next second by the clock that all generators that still run have told. Its quantiles are
+    /// those of the generator that has the longest: these are for watching, and have no
     /// distributions.
     pub fn next_live(&mut self) -> Option<LiveSecond> {
         let is_told = |one: &Progress| one.is_over() || !one.live.is_empty();
@@ -105,6 +105,7 @@ impl Merge {
             in_flight: sum.in_flight + other.in_flight,
             in_flight_mean: sum.in_flight_mean + other.in_flight_mean,
             p95: sum.p95.max(other.p95),
+            send_lag_p99: sum.send_lag_p99.max(other.send_lag_p99),
         })
     }
 

@@ -18,6 +18,15 @@ pub struct Gate {
     pub load: String,
 }
 
+impl Gate {
+    /// For generators that the collector has started itself, with its own program: the token alone
+    /// tells them from others.
+    pub fn of_own(token: &str) -> Self {
+        let (version, load) = (env!("CARGO_PKG_VERSION").to_string(), String::new());
+        Self { version, token: token.to_string(), load }
+    }
+}
+
 /// One load of those that a fleet sends, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Load {

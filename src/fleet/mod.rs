@@ -11,6 +11,7 @@ mod clocks;
 mod collector;
 mod error;
 mod generator;
+mod hosts;
 mod merge;
 mod message;
 mod orders;
@@ -20,6 +21,10 @@ mod wire;
 pub use collector::{Collector, Gathered, OnLoss};
 pub use error::FleetError;
 pub use generator::{Membership, join};
+pub use hosts::{FOLDER, ForHosts, Host, Hosts, gather_hosts};
 pub use message::{Gate, Load, Offer};
 pub use orders::{Order, Orders, hand_over};
 pub use relay::Relay;
+
+/// Whoever has another value of this variable may not join.
+pub const TOKEN: &str = "SWEETSPOT_FLEET_TOKEN";

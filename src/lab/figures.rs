@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::definition::{Course, NamedTarget};
-use crate::summary::load::{Rules, summarise};
+use crate::summary::load::summarise;
 use crate::summary::slo;
 use crate::summary::used::used;
 use crate::terms::{
@@ -80,7 +80,7 @@ impl Measured {
 /// The figures of a run without its warm-up.
 pub fn of(record: &TrialRecord, course: Course, targets: &[NamedTarget]) -> Measured {
     let warm_up = Duration::from_secs(course.warm_up_s.into());
-    let summary = summarise(&record.load, warm_up, &Goals::default(), &Rules::default());
+    let summary = summarise(&record.load, warm_up, &Goals::default());
     let span = Span::of(record, course);
     let used = used(record, span.from_s, span.end_s());
     let seconds = span.seconds(record);

@@ -451,8 +451,9 @@ impl Reported {
             in_flight: 0,
             in_flight_mean: 0.0,
             p95: None,
+            send_lag_p99: None,
         };
-        let mut latency = Latencies::default();
+        let (mut latency, mut send_lag) = (Latencies::default(), Latencies::default());
         let mut is_draining = true;
         for second in self.loops.iter_mut().filter_map(|one| one.clock.pop_front()) {
             live.due += second.due;
@@ -462,9 +463,11 @@ impl Reported {
             live.in_flight += second.in_flight;
             live.in_flight_mean += second.in_flight_mean;
             latency.add(&second.latency);
+            send_lag.add(&second.send_lag);
             is_draining &= second.is_draining;
         }
         live.p95 = latency.quantile(0.95);
+        live.send_lag_p99 = send_lag.quantile(0.99);
         if is_ending || is_draining {
             live.phase = Phase::Drain;
         }

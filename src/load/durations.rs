@@ -47,12 +47,18 @@ impl Durations {
 
     /// Everything counted so far; it is empty afterwards.
     pub fn drain(&mut self) -> Latencies {
-        let mut drained = Latencies::default();
-        for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-            drained.record_n(Duration::from_micros(lowest(bucket)), u64::from(*count));
-            *count = 0;
+        let counted = self.counted();
+        self.counts.fill(0);
+        counted
+    }
+
+    /// Everything counted so far.
+    pub fn counted(&self) -> Latencies {
+        let mut counted = Latencies::default();
+        for (bucket, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            counted.record_n(Duration::from_micros(lowest(bucket)), u64::from(*count));
         }
-        drained
+        counted
     }
 }
 

@@ -24,6 +24,8 @@ pub struct ClockSecond {
     pub is_draining: bool,
     /// Of the replies of this second.
     pub latency: Latencies,
+    /// Of the requests due in this second that have left.
+    pub send_lag: Latencies,
 }
 
 /// What is counted of the requests due in one second.
@@ -193,7 +195,7 @@ impl Recorder {
     /// the load is draining, it is an entry of the record even when nothing was due.
     pub fn second_over(&mut self, in_flight: u64, is_draining: bool) -> ClockSecond {
         let next = ClockSecond { index: self.now.index + 1, ..ClockSecond::default() };
-        let over = ClockSecond {
+        let mut over = ClockSecond {
             in_flight,
             in_flight_mean: match self.samples {
                 0 => in_flight as f64,
@@ -211,6 +213,7 @@ impl Recorder {
             tally.replies = over.latency.count();
             tally.in_flight = over.in_flight;
             tally.in_flight_mean = over.in_flight_mean;
+            over.send_lag = tally.send_lag.counted();
         }
         over
     }

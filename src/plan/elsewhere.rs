@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::traffic::Url;
 use crate::place::ecs::ServiceName;
+use crate::place::remote::Host;
 use crate::terms::{Bytes, Configuration, Cores, PlanSource};
 
 /// An app that runs elsewhere, and how it is changed.
@@ -20,6 +21,8 @@ pub struct Remote {
     /// Its address may be one of the internet's.
     pub allows_public: bool,
     pub by: Platform,
+    /// Sends the loads; `None`: this machine does.
+    pub from: Option<Host>,
     /// What its platform says that it may use; `None`: the plan has to.
     pub has: Option<(Cores, Bytes)>,
 }

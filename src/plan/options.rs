@@ -111,6 +111,9 @@ options! {
     /// A command that gives a shell where such an app runs, such as 'ssh app1 sh': what the app
     /// uses is read there once a second [default: it is not seen]
     Observe "observe" "COMMAND" Form::Text, TUNED "\"ssh app1 sh\"";
+    /// The host that sends the load to such an app, such as ssh://deploy@load1: the program is
+    /// copied there by ssh (your keys and its configuration), and removed afterwards
+    From "from" "ssh://HOST" Form::Text, TUNED "\"ssh://load1\"";
     /// What such an app runs with today, workers x threads [default: the least of what is tried]
     Today "today" "WxT" Form::Text, TUNED "\"2x5\"";
     /// The address of --url may be one of the internet's

@@ -49,6 +49,7 @@ impl Subject {
                 destination,
                 is_asked_when_ready: remote.commands.ready.is_some(),
                 service,
+                from: remote.from.as_ref().map(ToString::to_string),
             };
             return Records(vec![PlanRecord { value, source: source.clone() }]);
         }

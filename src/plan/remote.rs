@@ -20,6 +20,7 @@ use super::remote_error::RemoteError;
 use super::settings::{Settings, Sourced};
 use super::start;
 use super::traffic::Url;
+use crate::place::remote::Host;
 use crate::server::command::{CommandTemplate, Runs, has_place};
 use crate::server::{App, FOR_COMMANDS, Framework, Proxy};
 use crate::terms::Configuration;
@@ -28,11 +29,12 @@ use crate::terms::Configuration;
 const OTHERS: [Key; 3] = [Key::Place, Key::Deployment, Key::Image];
 
 /// What has no meaning without it.
-const FOR_REMOTE: [Key; 7] = [
+const FOR_REMOTE: [Key; 8] = [
     Key::Url,
     Key::Restore,
     Key::ReadyCommand,
     Key::Observe,
+    Key::From,
     Key::Today,
     Key::AllowPublic,
     Key::KamalDestination,
@@ -108,7 +110,9 @@ pub fn subject(
     };
     let app =
         App { env: variables, command: Some(template), ..App::new(folder, Framework::Other, "") };
-    let remote = Remote { url, commands, today, allows_public, by, has: None };
+    let from = settings.get(Key::From).map(|given| given.read(host)).transpose()?;
+    let from = from.map(|it| it.value);
+    let remote = Remote { url, commands, today, allows_public, by, from, has: None };
     Ok(Some(Subject {
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),
@@ -121,6 +125,10 @@ pub fn subject(
         cluster: None,
         remote: Some(AskedRemote { remote, source: asked.source() }),
     }))
+}
+
+fn host(text: &str) -> Result<Host, RemoteError> {
+    text.parse().map_err(RemoteError::Host)
 }
 
 /// The user's own commands.

@@ -42,6 +42,8 @@ pub enum RemoteError {
     UnknownPlace { name: String, close: &'static str },
     #[error("{0}")]
     Url(String),
+    #[error("{0}")]
+    Host(String),
     #[error("a path in it would be left out; say what is asked for with --target")]
     PathInUrl,
     #[error("user and password in it would not be sent; give -H 'Authorization: ...'")]

@@ -58,7 +58,7 @@ pub fn with_earlier(
                 }
             }
             // Commands of the user's are not stored.
-            PlannedValue::Remote { url, by_kamal, destination, service, .. } if is_given => {
+            PlannedValue::Remote { url, by_kamal, destination, service, from, .. } if is_given => {
                 give(&mut typed, Key::Url, url.clone());
                 if *by_kamal {
                     give(&mut typed, Key::Kamal, true.to_string());
@@ -68,6 +68,9 @@ pub fn with_earlier(
                 }
                 if let Some(service) = service {
                     give(&mut typed, Key::Ecs, service.clone());
+                }
+                if let Some(from) = from {
+                    give(&mut typed, Key::From, from.clone());
                 }
             }
             PlannedValue::Generators { pods, image } if is_given => {

@@ -2,7 +2,7 @@
 //! place and the store, put together.
 
 mod connect;
-mod requests;
+pub(super) mod requests;
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
         .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))
         .with_requests(&plan.targets);
     let length = plan.budget + plan.soak.unwrap_or_default();
-    let (arguments, files) = requests::of(&plan.targets, plan.timeout);
+    let (arguments, files) = requests::of(&plan.targets, plan.timeout, "/files/");
     Ok(PodsSettings {
         namespace: found.namespace.clone(),
         deployment: match &cluster.own {

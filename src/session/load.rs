@@ -22,7 +22,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::fleet::{OnLoss, Relay, hand_over};
+pub use crate::fleet::{
+    FOLDER as FILES_OF_HOSTS, Host, OnLoss, Relay, TOKEN as FLEET_TOKEN, hand_over,
+};
 use crate::load::shape::Part;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadSpec};
@@ -30,17 +32,15 @@ pub use crate::load::{Closing, Length, Protocol, TlsOptions};
 use crate::plan::header::given_or_read;
 use crate::plan::traffic::{self, Traffic, Url};
 pub use crate::plan::traffic::{LogSpec, Speed};
-use crate::summary::load::Rules;
 use crate::terms::{
     Goals, LoadDoubt, LoadRun, LoadSummary, Rate, RequestRow, RouteSummary, StopSignal, Target,
     Warning,
 };
 use addresses::{addresses, reachable};
-pub use asked::{Asked, ClusterAsked, FleetAsked, Role};
+pub use asked::{Asked, ClusterAsked, FleetAsked, HostsAsked, Role};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use describe::describe;
 pub use error::LoadVerbError;
-pub use fleet::TOKEN as FLEET_TOKEN;
 pub use prepared::{Finished, Prepared};
 use receivers::Seconds;
 pub use receivers::{Receivers, RowSink};
@@ -82,8 +82,9 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         .map_err(|error| LoadVerbError::Usage(error.to_string()))?;
     let address = match &asked.unix {
         Some(path) => Address::Unix(path.clone()),
-        // A cluster has names of its own: its pods find the address, and whether it is public.
-        None if asked.is_for_pods() => Address::Tcp(Vec::new()),
+        // Whoever sends it finds the address, and whether it is public: a cluster has names of its
+        // own.
+        None if asked.is_sent_elsewhere() => Address::Tcp(Vec::new()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
     };
     let tls = tls::settings(&asked.tls, &url)?;
@@ -177,7 +178,7 @@ pub fn run(
         begin: &mut || ControlFlow::Continue(()),
     };
     let run = load::stream(&spec, stop, callbacks)?;
-    let (mut summary, all) = seconds.fold.finish(&run, &Rules::default());
+    let (mut summary, all) = seconds.fold.finish(&run);
     summary.warnings.extend(tls::warning(&run, &summary.errors));
     summary.warnings.extend(rows_left_out(&run));
     summary.warnings.extend(prepared.warnings.iter().cloned());

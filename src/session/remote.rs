@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::cluster::{identifier, requests};
 use super::load::LoadVerbError;
 use super::load::addresses::{addresses, reachable};
 use super::local::{RunOptions, now};
@@ -11,7 +12,7 @@ use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::load::{TlsOptions, TlsSettings};
 use crate::place::PlaceError;
 use crate::place::local::inherited_secrets;
-use crate::place::remote::{self, RemoteSettings};
+use crate::place::remote::{self, FILES_OF_HOST, ForHosts, Host, OnLoss, RemoteSettings, TO_JOIN};
 use crate::plan::traffic::Scheme;
 use crate::plan::{Plan, Platform, Remote};
 use crate::report::{Reporter, Stored};
@@ -118,6 +119,7 @@ fn place(
         restore: commands.restore.clone(),
         hands_on: remote.by != Platform::Any,
         files: commands.files.clone(),
+        from: remote.from.as_ref().map(|host| from(plan, remote, host)).transpose()?,
         targets: plan.targets.clone(),
         connection: plan.connection,
         timeout: plan.timeout,
@@ -125,6 +127,21 @@ fn place(
         store: plan.store.clone(),
     };
     remote::Remote::new(settings, stop.clone())
+}
+
+/// How another host is to send the loads.
+fn from(plan: &Plan, remote: &Remote, host: &Host) -> Result<ForHosts, PlaceError> {
+    let (arguments, files) = requests::of(&plan.targets, plan.timeout, FILES_OF_HOST);
+    let load = ["load".to_string(), remote.url.to_string()];
+    let one = ["--generators".to_string(), "1".to_string()];
+    Ok(ForHosts {
+        hosts: vec![host.clone()],
+        arguments: load.into_iter().chain(arguments).chain(one).collect(),
+        files: files.into_iter().collect(),
+        token: identifier().map_err(|error| PlaceError::Elsewhere(error.to_string()))?,
+        within: TO_JOIN,
+        on_loss: OnLoss::End,
+    })
 }
 
 /// What the user or its platform says of it.

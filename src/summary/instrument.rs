@@ -5,38 +5,21 @@
 use std::time::Duration;
 
 use super::{between, slo};
-use crate::terms::{GeneratorDoubt, LoadDoubt, LoadRun, LoadSecond, Warning};
+use crate::terms::{GeneratorDoubt, LiveSecond, LoadDoubt, LoadRun, LoadSecond, Phase, Warning};
 
-/// When the generator itself is what was measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rules {
-    /// One request in a hundred may leave later than this...
-    pub send_lag: Duration,
-    /// ...or than this share of the latency that matters, if that is more: of the SLO's tightest
-    /// limit, or of the median latency where there is no SLO.
-    pub send_lag_share: f64,
-    /// No loop may be busier than this share of the time.
-    pub busiest_loop: f64,
-    /// Share of requests that may fail for want of a port or descriptor on our side.
-    pub address_unavailable: f64,
-    /// How far the sampled number in flight may lie from rate x mean latency (Little's law).
-    pub little: f64,
-}
-
+/// One request in a hundred may leave later than this...
+const SEND_LAG: Duration = Duration::from_millis(1);
+/// ...or than this share of the latency that matters, if that is more: of the SLO's tightest limit,
+/// or of the median latency where there is no SLO.
+const SEND_LAG_SHARE: f64 = 0.05;
+/// No loop may be busier than this share of the time.
+const BUSIEST_LOOP: f64 = 0.9;
+/// Share of requests that may fail for want of a port or descriptor on our side.
+const ADDRESS_UNAVAILABLE: f64 = 0.01;
+/// How far the sampled number in flight may lie from rate x mean latency (Little's law).
+const LITTLE: f64 = 0.2;
 /// Without a reply for so long before the end, and with errors, a server has probably gone.
 const SILENCE: Duration = Duration::from_secs(1);
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            send_lag: Duration::from_millis(1),
-            send_lag_share: 0.05,
-            busiest_loop: 0.9,
-            address_unavailable: 0.01,
-            little: 0.2,
-        }
-    }
-}
 
 /// Requests in flight or waiting, and how long those of that time took.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,19 +46,19 @@ pub struct Seen<'a> {
 
 /// Whether the generator did what it was asked to, with every doubt. `tightest`: the shortest limit
 /// of all goals.
-pub fn check(seen: &Seen<'_>, tightest: Option<Duration>, rules: &Rules) -> (bool, Vec<Warning>) {
+pub fn check(seen: &Seen<'_>, tightest: Option<Duration>) -> (bool, Vec<Warning>) {
     let Seen { run, all, in_flight, duration } = *seen;
     let failures = [
-        check_send_lag(all, tightest, rules),
-        check_cpu(run, rules),
-        check_addresses(all, rules),
-        check_little(in_flight, all, duration, rules),
+        check_send_lag(all, tightest),
+        check_cpu(run),
+        check_addresses(all),
+        check_little(in_flight, all, duration),
     ];
     let failures: Vec<Warning> = failures.into_iter().flatten().collect();
     let is_valid = failures.is_empty();
     let doubts = [
         doubt_waiting(all),
-        doubt_addresses(all, rules),
+        doubt_addresses(all),
         doubt_errors(run, all),
         doubt_status(all),
         between::doubt_cache(all),
@@ -86,12 +69,14 @@ pub fn check(seen: &Seen<'_>, tightest: Option<Duration>, rules: &Rules) -> (boo
     (is_valid, warnings.collect())
 }
 
-fn check_send_lag(all: &LoadSecond, tightest: Option<Duration>, rules: &Rules) -> Option<Warning> {
-    let that_matters = match tightest {
-        Some(limit) => limit,
-        None => all.latency.quantile(0.5).unwrap_or_default(),
-    };
-    let limit = rules.send_lag.max(that_matters.mul_f64(rules.send_lag_share));
+/// How late one request in a hundred may leave, where this latency matters.
+fn send_lag_limit(latency: Duration) -> Duration {
+    SEND_LAG.max(latency.mul_f64(SEND_LAG_SHARE))
+}
+
+fn check_send_lag(all: &LoadSecond, tightest: Option<Duration>) -> Option<Warning> {
+    let median = || all.latency.quantile(0.5).unwrap_or_default();
+    let limit = send_lag_limit(tightest.unwrap_or_else(median));
     let late = all.send_lag.count_above(limit);
     // A single late one says nothing, however few there are in all.
     let is_late = late > 1 && late as f64 > 0.01 * all.send_lag.count() as f64;
@@ -101,19 +86,53 @@ fn check_send_lag(all: &LoadSecond, tightest: Option<Duration>, rules: &Rules) -
     })
 }
 
-fn check_cpu(run: &LoadRun, rules: &Rules) -> Option<Warning> {
-    let busy_ratio = run.generator.busiest_loop;
-    (busy_ratio >= rules.busiest_loop).then(|| GeneratorDoubt::LoopBusy { busy_ratio }.into())
+/// Looks at a load while it runs: whether its generator keeps up.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lagging {
+    seconds: u32,
+    late_in_a_row: u32,
 }
 
-fn check_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
+/// Seconds in a row that must agree.
+const LATE_SECONDS: u32 = 3;
+
+impl Lagging {
+    /// Takes the next second, and says whether it is the third or a later one in a row in which
+    /// more requests left late than may. `tightest`: the shortest limit of all goals; without one
+    /// the second's own latencies matter.
+    pub fn look(&mut self, second: &LiveSecond, tightest: Option<Duration>) -> bool {
+        if second.phase == Phase::Drain {
+            return false;
+        }
+        self.seconds += 1;
+        let limit = send_lag_limit(tightest.or(second.p95).unwrap_or_default());
+        let is_late = second.send_lag_p99.is_some_and(|lag| lag > limit);
+        self.late_in_a_row = if is_late { self.late_in_a_row + 1 } else { 0 };
+        self.late_in_a_row >= LATE_SECONDS
+    }
+
+    /// Nothing that is still to come can make a load valid that ends with this second: all of it
+    /// was late, and some of it was measured.
+    pub fn is_hopeless(&self, second: &LiveSecond) -> bool {
+        second.phase == Phase::Measure
+            && self.late_in_a_row >= LATE_SECONDS
+            && self.late_in_a_row == self.seconds
+    }
+}
+
+fn check_cpu(run: &LoadRun) -> Option<Warning> {
+    let busy_ratio = run.generator.busiest_loop;
+    (busy_ratio >= BUSIEST_LOOP).then(|| GeneratorDoubt::LoopBusy { busy_ratio }.into())
+}
+
+fn check_addresses(all: &LoadSecond) -> Option<Warning> {
     let share = all.errors.address_unavailable as f64 / all.due.max(1) as f64;
-    (share > rules.address_unavailable).then(|| out_of_addresses(all))
+    (share > ADDRESS_UNAVAILABLE).then(|| out_of_addresses(all))
 }
 
 /// Requests without a free address, too few to make a trial invalid.
-fn doubt_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
-    let is_some = all.errors.address_unavailable > 0 && check_addresses(all, rules).is_none();
+fn doubt_addresses(all: &LoadSecond) -> Option<Warning> {
+    let is_some = all.errors.address_unavailable > 0 && check_addresses(all).is_none();
     is_some.then(|| out_of_addresses(all))
 }
 
@@ -125,12 +144,7 @@ fn out_of_addresses(all: &LoadSecond) -> Warning {
 /// those in flight at the end still took, and lacks what those in flight at the beginning took yet:
 /// the one explains too few in flight, the other too many. The sampling is allowed three standard
 /// errors.
-fn check_little(
-    in_flight: InFlight<'_>,
-    all: &LoadSecond,
-    duration: Duration,
-    rules: &Rules,
-) -> Option<Warning> {
+fn check_little(in_flight: InFlight<'_>, all: &LoadSecond, duration: Duration) -> Option<Warning> {
     let length = duration.as_secs_f64();
     let mean_latency = all.latency.mean()?.as_secs_f64();
     if length < 1.0 {
@@ -147,7 +161,7 @@ fn check_little(
     let too_few = in_flight.at_end as f64 * all.latency.max()?.as_secs_f64() / length;
     // About a hundred samples a second, of a number that is at best Poisson distributed.
     let sampling = 3.0 * (expected / (100.0 * length)).sqrt() + 0.1;
-    let tolerance = rules.little * expected + sampling;
+    let tolerance = LITTLE * expected + sampling;
     let off = sampled - expected;
     (off > tolerance + too_many || -off > tolerance + too_few).then(|| {
         GeneratorDoubt::LittleViolated { in_flight_mean: sampled, expected_mean: expected }.into()

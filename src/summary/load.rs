@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use super::goals::{self, Judge};
-pub use super::instrument::Rules;
 use super::instrument::{self, InFlight, Seen};
 use super::slo;
 use crate::terms::{
@@ -15,15 +14,10 @@ use crate::terms::{
 };
 
 /// The result of a load without its first `warm_up` (cut to whole seconds).
-pub fn summarise(
-    record: &LoadRecord,
-    warm_up: Duration,
-    goals: &Goals,
-    rules: &Rules,
-) -> LoadSummary {
+pub fn summarise(record: &LoadRecord, warm_up: Duration, goals: &Goals) -> LoadSummary {
     let mut fold = Fold::new(warm_up, goals);
     record.seconds.iter().for_each(|second| fold.take(second));
-    fold.finish(&record.run, rules).0
+    fold.finish(&record.run).0
 }
 
 /// A summary in the making.
@@ -75,7 +69,7 @@ impl<'a> Fold<'a> {
 
     /// The load is over: its summary, and the measured seconds as one, with their whole
     /// distributions.
-    pub fn finish(self, run: &LoadRun, rules: &Rules) -> (LoadSummary, LoadSecond) {
+    pub fn finish(self, run: &LoadRun) -> (LoadSummary, LoadSecond) {
         let Self { goals, all, judge, .. } = self;
         let warm_up = Duration::from_secs(self.cut.min(self.windows.len()) as u64);
         let duration = run.duration.saturating_sub(warm_up);
@@ -85,7 +79,7 @@ impl<'a> Fold<'a> {
         let within = judge.good_within(&all);
         let in_flight = InFlight { means: &self.in_flight, ..self.ends };
         let seen = Seen { run, all: &all, in_flight, duration };
-        let (is_valid, warnings) = instrument::check(&seen, goals.tightest_limit(), rules);
+        let (is_valid, warnings) = instrument::check(&seen, goals.tightest_limit());
         let summary = LoadSummary {
             offered_load_rps: run.offered.rate().map(|rate| rate.as_per_second()),
             clients: match run.offered {
@@ -195,7 +189,7 @@ mod tests {
 
     fn summary(record: &LoadRecord, slo: Option<&str>) -> LoadSummary {
         let goals = slo.map(|slo| Goals::one(slo.parse().unwrap())).unwrap_or_default();
-        summarise(record, record.run.warm_up, &goals, &Rules::default())
+        summarise(record, record.run.warm_up, &goals)
     }
 
     fn codes(summary: &LoadSummary) -> Vec<&str> {

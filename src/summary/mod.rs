@@ -6,7 +6,7 @@ pub(crate) mod between;
 pub(crate) mod compared;
 pub(crate) mod flow;
 pub(crate) mod goals;
-mod instrument;
+pub(crate) mod instrument;
 pub(crate) mod limit;
 pub(crate) mod load;
 pub(crate) mod slo;

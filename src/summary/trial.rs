@@ -36,7 +36,7 @@ pub struct Context<'a> {
 pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let warm_up = warm_up(record, !is_as_planned(context.purpose));
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
-    let mut summary = load::summarise(&record.load, cut, context.goals, &load::Rules::default());
+    let mut summary = load::summarise(&record.load, cut, context.goals);
     let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
     let used = used::used(record, cut.as_secs_f64(), record.load.run.duration.as_secs_f64());
     let not_seen = |what: &Stated<BlindSpot>| LoadDoubt::NotSeen { what: what.clone() }.into();

@@ -121,7 +121,7 @@ fn leaning(judged: &[JudgedGoal]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::load::{Rules, summarise};
+    use crate::summary::load::summarise;
     use crate::terms::{GeneratorUse, LoadRun, LoadSecond, Rate};
 
     /// Seconds in which of 100 requests so many took 300 ms and the others 10 ms.
@@ -151,7 +151,7 @@ mod tests {
 
     fn judged(load: &LoadRecord, slo: &str) -> Judgement {
         let goals = Goals::one(slo.parse().unwrap());
-        let summary = summarise(load, Duration::ZERO, &goals, &Rules::default());
+        let summary = summarise(load, Duration::ZERO, &goals);
         judge(load, &goals, &summary, Duration::ZERO)
     }
 

@@ -46,6 +46,9 @@ pub struct LiveSecond {
     pub in_flight_mean: f64,
     /// Of the replies of this second; `None` when there was none.
     pub p95: Option<Duration>,
+    /// How late the requests that were due in this second left; `None` when none did.
+    #[serde(default)]
+    pub send_lag_p99: Option<Duration>,
 }
 
 /// How a session stands.

@@ -55,6 +55,9 @@ pub enum PlannedValue {
         /// The service of AWS ECS that it is, as `CLUSTER/SERVICE`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         service: Option<String>,
+        /// The host that sends the load, as `ssh://HOST`; without it this machine does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
     },
     /// Pods of a cluster that are made to be tuned, of this image, which answers at this port;
     /// stands in a plan in place of a Deployment.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::place::{Offer, Place, PlaceError, Started};
 use crate::summary::flow::Rising;
+use crate::summary::instrument::Lagging;
 use crate::terms::{
     BootFailure, Configuration, ConnectionMode, LiveSecond, Offered, Phase, TrialRecord, Variant,
 };
@@ -117,10 +118,10 @@ impl<'a> Runner<'a> {
             seed: order.seed,
             connection: order.connection,
         };
-        let mut overload = Overload::new(order);
+        let mut hopeless = Hopeless::new(order);
         let observed = self.place.offer(&offer, &mut |second| {
             tell(Progress::Second(*second));
-            overload.look(second)
+            hopeless.look(second)
         })?;
         if observed.failure.is_some() {
             self.running = None;
@@ -170,26 +171,40 @@ impl<'a> Runner<'a> {
 }
 
 /// Ends a load that the server clearly cannot carry: the mean number in flight over a second has
-/// stayed above max(rate x latency limit, 2 x workers x threads) for three seconds, and rises.
-struct Overload {
+/// stayed above max(rate x latency limit, 2 x workers x threads) for three seconds, and rises. And
+/// one that says nothing of the server, since its generator was late from the first second on.
+struct Hopeless {
     most_in_flight: Option<f64>,
     rising: Rising,
+    latency_limit: Option<Duration>,
+    lagging: Lagging,
 }
 
-impl Overload {
+impl Hopeless {
     fn new(order: &Order) -> Self {
         let most_in_flight = order.offered.rate().zip(order.latency_limit).map(|(rate, limit)| {
             let by_latency = rate.as_per_second() * limit.as_secs_f64();
             by_latency.max(2.0 * f64::from(order.configuration.slots()))
         });
-        Self { most_in_flight, rising: Rising::default() }
+        Self {
+            most_in_flight,
+            rising: Rising::default(),
+            latency_limit: order.latency_limit,
+            lagging: Lagging::default(),
+        }
     }
 
     fn look(&mut self, second: &LiveSecond) -> ControlFlow<()> {
-        let is_draining = second.phase == Phase::Drain;
-        match self.most_in_flight.filter(|_| !is_draining) {
-            Some(most) if self.rising.look(second.in_flight_mean, most) => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
+        if second.phase == Phase::Drain {
+            return ControlFlow::Continue(());
+        }
+        let is_rising =
+            self.most_in_flight.is_some_and(|most| self.rising.look(second.in_flight_mean, most));
+        self.lagging.look(second, self.latency_limit);
+        if is_rising || self.lagging.is_hopeless(second) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }
@@ -199,9 +214,9 @@ mod tests {
     use super::*;
     use crate::terms::{Arrivals, Rate};
 
-    fn overload(rate: f64) -> Overload {
+    fn hopeless(rate: f64) -> Hopeless {
         let rate = Rate::per_second(rate).unwrap();
-        Overload::new(&Order {
+        Hopeless::new(&Order {
             configuration: Configuration::new(2, 4).unwrap(),
             variant: Variant::AS_IT_IS,
             fresh_start: false,
@@ -225,23 +240,46 @@ mod tests {
             in_flight: in_flight_mean as u64,
             in_flight_mean,
             p95: None,
+            send_lag_p99: None,
         }
     }
 
     #[test]
     fn three_rising_seconds_above_the_line_end_the_load() {
-        let mut overload = overload(200.0);
+        let mut hopeless = hopeless(200.0);
         for in_flight in [41.0, 60.0] {
-            assert!(overload.look(&second(in_flight)).is_continue());
+            assert!(hopeless.look(&second(in_flight)).is_continue());
         }
-        assert!(overload.look(&second(80.0)).is_break());
+        assert!(hopeless.look(&second(80.0)).is_break());
+    }
+
+    #[test]
+    fn three_seconds_all_late_end_the_load_once_one_of_them_was_measured() {
+        let late = |at: u64, phase, lag_ms| LiveSecond {
+            at: Duration::from_secs(at),
+            phase,
+            send_lag_p99: Some(Duration::from_millis(lag_ms)),
+            ..second(1.0)
+        };
+        // A twentieth of the limit of 200 ms may be late.
+        let ends = |lags_ms: &[u64], warm_up: u64| {
+            let mut hopeless = hopeless(200.0);
+            (1..).zip(lags_ms).find_map(|(at, lag_ms)| {
+                let phase = if at <= warm_up { Phase::WarmUp } else { Phase::Measure };
+                hopeless.look(&late(at, phase, *lag_ms)).is_break().then_some(at)
+            })
+        };
+        assert_eq!(ends(&[11, 11, 11, 11], 0), Some(3));
+        assert_eq!(ends(&[11, 11, 11, 11], 2), Some(3));
+        assert_eq!(ends(&[11, 11, 11, 11, 11], 4), Some(5), "nothing was measured before");
+        assert_eq!(ends(&[10, 11, 11, 11, 11], 0), None, "it may yet be one in a hundred");
     }
 
     #[test]
     fn a_queue_that_falls_again_or_stays_below_goes_on() {
-        let mut overload = overload(200.0);
+        let mut hopeless = hopeless(200.0);
         for in_flight in [41.0, 60.0, 50.0, 60.0, 39.0, 41.0, 42.0, 39.0] {
-            assert!(overload.look(&second(in_flight)).is_continue(), "{in_flight}");
+            assert!(hopeless.look(&second(in_flight)).is_continue(), "{in_flight}");
         }
     }
 }

@@ -56,6 +56,7 @@ fn our_own_output_is_read_with_its_lag_and_its_seconds() {
         send_lag_s: quantiles(0.00001, 0.00005, 0.001),
         sent_by_second: vec![100, 99],
         remark: "generator_cpu".into(),
+        is_valid: Some(false),
     };
     assert_reads(parsers::sweetspot(SWEETSPOT), &expected);
     // Without a bad reply the rate is that of the program, which ends with the last reply.

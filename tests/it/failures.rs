@@ -2,7 +2,7 @@
 
 mod app;
 mod disk;
-mod killed;
+pub mod killed;
 mod killed_both;
 pub mod nothing_left;
 mod output;

@@ -154,14 +154,14 @@ fn what_there_is_is_listed_and_shown_without_running_it() {
     let list = site.run(&["lab", "list", "--json"]).json();
     assert_valid("labs.schema.json", &list);
     let list = list.as_array().unwrap();
-    assert_eq!(list.len(), 6);
+    assert_eq!(list.len(), 8);
     for entry in list {
         let name = entry["name"].as_str().unwrap();
         assert!(entry["quick_s"].as_f64().unwrap() <= 45.0, "{entry}");
         assert!(entry["full_s"].as_f64() > entry["quick_s"].as_f64(), "{entry}");
         let shown = site.run(&["lab", "show", name]);
         assert_eq!(shown.code, Some(0), "{shown:?}");
-        assert!(shown.stdout.contains("the article's rule: "), "{shown:?}");
+        assert!(shown.stdout.contains("the rule: "), "{shown:?}");
     }
     let shown = site.run(&["lab", "show", "rails-puma"]).stdout;
     for text in ["workers 2, threads 8, rate_rps 120: 120/s", "p95 173 ms", "67 %"] {

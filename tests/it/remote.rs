@@ -1,6 +1,9 @@
 //! `sweetspot tune --apply`: a real Puma that runs elsewhere, as far as the program can tell: a
 //! script of its users' starts it with each setting, and sweetspot only runs that script.
 
+mod from;
+mod killed;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::failures::site::{Running, Site, configuration, set_mode};
-use crate::process::{unused_address, wait_until, write_files};
+use crate::process::{Ended, unused_address, wait_until, write_files};
 use crate::schema::assert_valid;
 
 /// Ends what runs, and starts it with this many workers and threads. It says no to seven threads.
@@ -316,28 +319,48 @@ const ACCOUNT: &str = r#"{
     "drain": "300"
 }"#;
 
-#[test]
-fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
-    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
-    let stand_in = include_str!("remote/aws.rb");
-    write_files(elsewhere.folder.path(), &[("state.json", ACCOUNT), ("tools/aws", stand_in)]);
-    set_mode(&elsewhere.path("tools/aws"), 0o755);
-    let tools = format!("{}:{}", elsewhere.path("tools").display(), std::env::var("PATH").unwrap());
-    let with_tools = |mut command: Command| {
-        command.env("HOST_FOLDER", elsewhere.folder.path()).env("PATH", &tools);
+/// The service of [`ACCOUNT`], and AWS's command in front of it.
+struct Account {
+    site: Site,
+    elsewhere: Elsewhere,
+    tools: String,
+}
+
+impl Account {
+    fn new() -> Self {
+        let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
+        let stand_in = include_str!("remote/aws.rb");
+        write_files(elsewhere.folder.path(), &[("state.json", ACCOUNT), ("tools/aws", stand_in)]);
+        set_mode(&elsewhere.path("tools/aws"), 0o755);
+        let path = std::env::var("PATH").unwrap();
+        let tools = format!("{}:{path}", elsewhere.path("tools").display());
+        Self { site, elsewhere, tools }
+    }
+
+    fn with_tools(&self, mut command: Command) -> Command {
+        command.env("HOST_FOLDER", self.elsewhere.folder.path()).env("PATH", &self.tools);
         command
-    };
-    let tune = |threads: &str, more: &[&str]| {
-        let mut command = site.command(&["tune", "--ecs", "prod/shop", "--url", &elsewhere.url]);
+    }
+
+    fn tune(&self, threads: &str, more: &[&str]) -> Running {
+        let url = &self.elsewhere.url;
+        let mut command = self.site.command(&["tune", "--ecs", "prod/shop", "--url", url]);
         command.args(["--workers", "1", "--threads", threads, "--today", &format!("1x{threads}")]);
         command.args(["--slo", "p95<500ms", "--budget", "40s"]).args(more);
-        Running::begin(with_tools(command))
-    };
-    let read = |name: &str| fs::read_to_string(elsewhere.path(name)).unwrap();
-    let state = || serde_json::from_str::<Value>(&read("state.json")).unwrap();
-    let before = serde_json::from_str::<Value>(ACCOUNT).unwrap();
-    let assert_as_before = || {
-        let now = state();
+        Running::begin(self.with_tools(command))
+    }
+
+    fn restore(&self) -> Ended {
+        self.site.run_command(self.with_tools(self.site.command(&["restore"])))
+    }
+
+    fn state(&self) -> Value {
+        let text = fs::read_to_string(self.elsewhere.path("state.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn assert_as_before(&self) {
+        let (now, before) = (self.state(), serde_json::from_str::<Value>(ACCOUNT).unwrap());
         for key in ["taskDefinition", "desiredCount", "healthCheckGracePeriodSeconds"] {
             assert_eq!(now["service"][key], before["service"][key], "{key}");
         }
@@ -345,16 +368,21 @@ fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
         let definitions = now["definitions"].as_array().unwrap();
         assert_eq!(definitions[0], before["definitions"][0]);
         assert!(definitions[1..].iter().all(|it| it["status"] == "INACTIVE"), "{definitions:#?}");
-        assert!(!site.path("app/.sweetspot/ecs/prod-shop.json").exists());
-    };
+        assert!(!self.site.path("app/.sweetspot/ecs/prod-shop.json").exists());
+    }
+}
 
-    let ended = tune("8", &["--json"]).end();
+#[test]
+fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
+    let account = Account::new();
+    let ended = account.tune("8", &["--json"]).end();
     ended.assert_code(0);
     let result = ended.json();
     assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");
     let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
     assert!(lines.contains(r#"{ "name": "RAILS_MAX_THREADS", "value": "8" }"#), "{lines}");
-    let made = state()["definitions"][1].clone();
+    let before = serde_json::from_str::<Value>(ACCOUNT).unwrap();
+    let made = account.state()["definitions"][1].clone();
     assert_eq!(
         (&made["family"], &made["tags"][0]["key"]),
         (&"shop-sweetspot".into(), &"team".into())
@@ -364,28 +392,28 @@ fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
         made["containerDefinitions"][1],
         before["definitions"][0]["containerDefinitions"][1]
     );
-    assert_eq!(read("env"), "COLOUR=blue\nRAILS_MAX_THREADS=1\n");
-    assert_as_before();
+    let env = fs::read_to_string(account.elsewhere.path("env")).unwrap();
+    assert_eq!(env, "COLOUR=blue\nRAILS_MAX_THREADS=1\n");
+    account.assert_as_before();
 
     // A task that does not start is given up with ECS's own words.
-    let refused = tune("7", &[]).end();
+    let refused = account.tune("7", &[]).end();
     refused.assert_code(1);
     refused.assert_says(&["Essential container in task exited", "container web: exit status 1"]);
-    assert_as_before();
+    account.assert_as_before();
 
     // Killed in the middle, and then not allowed to put it back: what is missing is named.
-    let mut running = tune("8", &["--fresh-session"]);
+    let mut running = account.tune("8", &["--fresh-session"]);
     running.expect("held");
     running.signal(libc::SIGKILL);
     running.end();
-    assert_eq!(state()["service"]["desiredCount"], 1);
-    fs::write(elsewhere.path("denied"), "register-scalable-target").unwrap();
-    let restore = || site.run_command(with_tools(site.command(&["restore"])));
-    let denied = restore();
+    assert_eq!(account.state()["service"]["desiredCount"], 1);
+    fs::write(account.elsewhere.path("denied"), "register-scalable-target").unwrap();
+    let denied = account.restore();
     denied.assert_code(1);
     denied.assert_says(&["application-autoscaling:RegisterScalableTarget", "not authorized"]);
-    fs::remove_file(elsewhere.path("denied")).unwrap();
-    restore().assert_code(0);
-    assert_as_before();
-    site.nothing_left.check();
+    fs::remove_file(account.elsewhere.path("denied")).unwrap();
+    account.restore().assert_code(0);
+    account.assert_as_before();
+    account.site.nothing_left.check();
 }

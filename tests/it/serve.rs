@@ -277,6 +277,7 @@ fn what_a_session_writes_is_told_as_it_comes() {
         in_flight: 1,
         in_flight_mean: 1.0,
         p95: Some(Duration::from_millis(14)),
+        send_lag_p99: None,
     };
     store.show(id, &second).unwrap();
     let (shown, _) = messages.next("second");

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::elsewhere;
 use crate::cli::UsageError;
-use crate::session::load::{ClusterAsked, FLEET_TOKEN, FleetAsked, OnLoss, Role};
+use crate::session::load::{
+    ClusterAsked, FILES_OF_HOSTS, FLEET_TOKEN, FleetAsked, Host, HostsAsked, OnLoss, Role,
+};
 use crate::terms::parse_duration;
 
 const WHO_COLLECTS: &str = "\
@@ -26,7 +29,7 @@ pub struct FleetArguments {
 
     /// Wait here for the generators, such as on 0.0.0.0:7077, send nothing, and print the result;
     /// who joins has to know SWEETSPOT_FLEET_TOKEN, if that is set
-    #[arg(long, value_name = "ADDRESS", requires = "generators", group = "together")]
+    #[arg(long, value_name = "ADDRESS", requires = "generators", groups = ["together", "adds_up"])]
     collect: Option<SocketAddr>,
 
     /// Be one of the generators of the program that collects at this address
@@ -34,8 +37,18 @@ pub struct FleetArguments {
     #[arg(conflicts_with = "output")]
     join: Option<String>,
 
+    /// The collector has started this program itself
+    #[arg(long, hide = true, requires = "join")]
+    own: bool,
+
+    /// Send it from this host instead, or from several together: the program is copied there by ssh
+    /// (your keys and its configuration; no password is asked for), and removed afterwards
+    #[arg(long, value_name = "ssh://HOST", conflicts_with_all = ["together", "generators"])]
+    #[arg(conflicts_with = "find_capacity", group = "adds_up")]
+    from: Vec<Host>,
+
     /// What is done when a generator is lost
-    #[arg(long, value_enum, default_value_t = Loss::End, requires = "collect")]
+    #[arg(long, value_enum, default_value_t = Loss::End, requires = "adds_up")]
     on_loss: Loss,
 
     /// How long the generators have to gather
@@ -60,25 +73,46 @@ impl FleetArguments {
         self.join.is_some()
     }
 
-    /// `None`: it is sent from this program alone. `pods`: these send it instead.
+    /// `None`: it is sent from this program alone. `pods`: these send it instead. `typed`:
+    /// everything behind the verb.
     ///
     /// # Errors
-    /// There are generators, and it is not said who collects.
-    pub fn asked(self, pods: Option<ClusterAsked>) -> Result<Option<FleetAsked>, UsageError> {
+    /// There are generators, and it is not said who collects; a file that hosts need cannot be
+    /// read.
+    pub fn asked(
+        self,
+        pods: Option<ClusterAsked>,
+        typed: &[String],
+    ) -> Result<Option<FleetAsked>, UsageError> {
         let on_loss = match self.on_loss {
             Loss::End => OnLoss::End,
             Loss::GoOn => OnLoss::GoOn,
         };
-        let role = match (pods, self.collect, self.join) {
-            (Some(pods), ..) => Role::Pods(pods),
-            (_, Some(listen), _) => Role::Collect { listen, on_loss },
-            (_, _, Some(collector)) => Role::Join { collector },
-            (None, None, None) if self.generators.is_none() => return Ok(None),
-            (None, None, None) => return Err(UsageError { message: WHO_COLLECTS.into() }),
+        let from = (!self.from.is_empty()).then_some(self.from);
+        let many = from.as_ref().map(|hosts| hosts.len() as u16);
+        let hosts = from.map(|hosts| for_hosts(hosts, on_loss, typed)).transpose()?;
+        let role = match (hosts, pods, self.collect, self.join) {
+            (Some(hosts), ..) => Role::Hosts(hosts),
+            (_, Some(pods), ..) => Role::Pods(pods),
+            (_, _, Some(listen), _) => Role::Collect { listen, on_loss },
+            (.., Some(collector)) => Role::Join { collector, is_own: self.own },
+            (None, None, None, None) if self.generators.is_none() => return Ok(None),
+            (None, None, None, None) => return Err(UsageError { message: WHO_COLLECTS.into() }),
         };
         let token = std::env::var(FLEET_TOKEN).unwrap_or_default();
-        let generators = self.generators.unwrap_or(1);
+        let generators = many.or(self.generators).unwrap_or(1);
         let (within, orders) = (self.gather, self.orders);
         Ok(Some(FleetAsked { generators, role, within, token, orders }))
     }
+}
+
+fn for_hosts(
+    hosts: Vec<Host>,
+    on_loss: OnLoss,
+    typed: &[String],
+) -> Result<HostsAsked, UsageError> {
+    let (arguments, files) = elsewhere::of(typed, FILES_OF_HOSTS)?;
+    let many = ["--generators".to_string(), hosts.len().to_string()];
+    let arguments = ["load".to_string()].into_iter().chain(arguments).chain(many).collect();
+    Ok(HostsAsked { hosts, on_loss, arguments, files })
 }

@@ -276,7 +276,7 @@ pub fn asked(options: Options) -> Result<Asked, UsageError> {
         Some(count) => Length::Requests(count),
         None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
     };
-    // What was typed, as pods get it.
+    // What was typed, as pods and hosts get it.
     let typed: Vec<String> = std::env::args().skip(2).collect();
     let pods = options.pods.asked(&typed)?;
     let replay = options.replay.then(|| options.speed.unwrap_or(Speed::SAME));
@@ -320,7 +320,7 @@ pub fn asked(options: Options) -> Result<Asked, UsageError> {
         slo: options.slo,
         allows_public: options.allow_public,
         tls: options.tls.into(),
-        fleet: options.fleet.asked(pods)?,
+        fleet: options.fleet.asked(pods, &typed)?,
         placement: Default::default(),
     })
 }

@@ -4,6 +4,7 @@
 //! In: the commands, and where the app answers; then configurations and offers. Out: what was seen.
 //! Must not judge it, and knows no platform.
 
+mod away;
 mod command;
 mod note;
 mod settings;
@@ -16,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::away::Away;
+pub use self::away::WITHIN as TO_JOIN;
 use self::command::Ran;
 use self::note::{Note, NoteError, Written};
 pub use self::settings::{Destination, RemoteSettings};
@@ -23,6 +26,8 @@ use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
 use super::watching;
 use super::{Observed, Offer, Place, PlaceError, Started};
+use crate::fleet;
+pub use crate::fleet::{FOLDER as FILES_OF_HOST, ForHosts, Host, OnLoss};
 use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
@@ -60,6 +65,8 @@ pub struct Remote {
     /// It may be another than it was, from before the first change on.
     changed: Option<Note>,
     running: Option<Running>,
+    /// Sends the loads, from the first one on, where another host does.
+    away: Option<Away>,
     born: Instant,
 }
 
@@ -83,7 +90,7 @@ impl Remote {
     /// Another session changes the app, or has left it changed.
     pub fn new(settings: RemoteSettings, stop: StopSignal) -> Result<Self, PlaceError> {
         note::check(&note::beside(&settings.store)).map_err(in_words)?;
-        Ok(Self { settings, stop, changed: None, running: None, born: Instant::now() })
+        Ok(Self { settings, stop, changed: None, running: None, away: None, born: Instant::now() })
     }
 
     /// Has the app run with a setting. The inner error: it could not be had to.
@@ -332,7 +339,23 @@ impl Place for Remote {
             ..self.spec()
         };
         let origin = Instant::now();
-        let load = load::run(&spec, &self.stop, watch)?;
+        let load = match &self.settings.from {
+            None => load::run(&spec, &self.stop, watch)?,
+            Some(order) => {
+                let away = match self.away.take() {
+                    Some(away) => away,
+                    None => Away::begin(order, &self.stop)?,
+                };
+                let offer = fleet::Offer {
+                    offered: offer.offered,
+                    warm_up: offer.warm_up,
+                    duration: offer.duration,
+                    seed: offer.seed,
+                    connection: spec.connection,
+                };
+                self.away.insert(away).send(offer, &self.stop, watch)?
+            }
+        };
         let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
         let secrets = &self.settings.secrets;
         let monitor = shell.map_or_else(watching::nothing, |shell| shell.record(origin, secrets));

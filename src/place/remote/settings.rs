@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::fleet::ForHosts;
 use crate::load::TlsSettings;
 use crate::server::App;
 use crate::terms::{Change, Configuration, ConnectionMode, Machine, Secrets, Target};
@@ -48,6 +49,8 @@ pub struct RemoteSettings {
     pub hands_on: bool,
     /// Files that these commands need, written before the first: absolute paths and texts.
     pub files: Vec<(PathBuf, String)>,
+    /// Another host sends the loads; `None`: this one does.
+    pub from: Option<ForHosts>,
     /// At least one.
     pub targets: Vec<Target>,
     pub connection: ConnectionMode,

@@ -77,7 +77,7 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "server = \"puma\"\nworker = \"1..4\"",
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
              app, entry, server, proxy, start, stop-signal, apply, restore, url, ready-command, \
-             observe, today, allow-public, kamal, kamal-destination, ecs, deployment, image, \
+             observe, from, today, allow-public, kamal, kamal-destination, ecs, deployment, image, \
              image-pull-policy, port, pods, container, service, workers, threads, targets, slo, \
              goal, rate, price-per-core-hour, price-per-gib-hour, cpus, memory, arrivals, \
              connection, \

@@ -61,10 +61,10 @@ pub fn tune_event(event: &LabTuneEvent<'_>) -> String {
         LabTuneEvent::Preparing { what } => format!("preparing: {what}\n"),
         LabTuneEvent::Tunes => "tune begins\n".to_string(),
         LabTuneEvent::Chose { chosen, article } if chosen == article => {
-            format!("chosen: {}, as in the article\n", setting(*chosen))
+            format!("chosen: {}, which is the one that it is set against\n", setting(*chosen))
         }
         LabTuneEvent::Chose { chosen, article } => format!(
-            "chosen: {}; measuring it again beside the article's {}\n",
+            "chosen: {}; measuring it again beside {}\n",
             setting(*chosen),
             setting(*article)
         ),
@@ -173,7 +173,7 @@ pub fn result(result: &LabResult) -> String {
     for conclusion in &result.conclusions {
         text += &self::conclusion(conclusion);
     }
-    text += &sentence(&format!("the article's rule: {}", result.rule));
+    text += &sentence(&format!("the rule: {}", result.rule));
     for warning in &result.warnings {
         text += &sentence(&format!("note: {}", Language::English.say_warning(warning)));
     }
@@ -316,7 +316,7 @@ pub fn tuned(result: &LabTune) -> String {
     let setting = |choice: LabChoice| format!("{} x {}", choice.workers, choice.threads);
     let mut text = format!("{}: {}\n", result.lab, result.slo);
     let chosen = result.chosen.map_or("nothing: the goal was never held".to_string(), setting);
-    text += &format!("tune chose {chosen}; the article ended with {}\n", setting(result.article));
+    text += &format!("tune chose {chosen}; set against {}\n", setting(result.article));
     if !result.equivalent.is_empty() {
         let all: Vec<String> = result.equivalent.iter().copied().map(setting).collect();
         text += &sentence(&format!("as good within 3 %: {}", all.join(", ")));
@@ -333,7 +333,7 @@ pub fn tuned(result: &LabTune) -> String {
         let interval = result.ratio_interval.map(figures::ratio_interval);
         let interval = interval.map(|it| format!(" ({it})")).unwrap_or_default();
         text += &format!(
-            "{} its capacity is {}{interval} of the article's; 0.97 needed\n",
+            "{} its capacity is {}{interval} of what that one holds; 0.97 needed\n",
             mark(result.holds),
             figures::ratio(ratio)
         );

@@ -29,6 +29,8 @@ pub trait PlanPhrases {
     fn cut(&self, image: &str, pods: &str) -> String;
     /// Pods that send a load together, and their image.
     fn generators(&self, pods: u16, image: &str) -> String;
+    /// The host that sends it.
+    fn load_from(&self, host: &str) -> String;
     /// `common` is `None` where each target has a goal of its own; `has_own`: some have.
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String;
     fn objective(&self, objective: &Objective) -> String;

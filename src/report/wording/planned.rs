@@ -83,10 +83,13 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
                 _ => say.cut(&image, &figures::counts(cuts.iter().copied())),
             }
         }
-        PlannedValue::Remote { url, destination, service, .. } => {
-            match destination.as_ref().or(service.as_ref()) {
-                Some(named) => format!("{url} ({named})"),
-                None => url.clone(),
+        PlannedValue::Remote { url, destination, service, from, .. } => {
+            let named = destination.iter().chain(service).map(String::as_str);
+            let from = from.as_ref().map(|host| say.load_from(host));
+            let said: Vec<&str> = named.chain(from.as_deref()).collect();
+            match said.is_empty() {
+                true => url.clone(),
+                false => format!("{url} ({})", said.join(", ")),
             }
         }
         PlannedValue::Generators { pods, image } => say.generators(*pods, image),

@@ -1,4 +1,4 @@
-//! What generators in pods are told to ask for.
+//! What generators elsewhere are told to ask for.
 //!
 //! In: a plan's targets. Out: arguments of `sweetspot load`, and the files that they name. Only
 //! computes.
@@ -15,10 +15,15 @@ const TARGETS: &str = "targets";
 
 /// For each load rate, length and connections come with the order to send it; what is said of them
 /// here stands for nothing. Headers and bodies may be secret, so targets go as a file.
-pub fn of(targets: &[Target], timeout: Duration) -> (Vec<String>, BTreeMap<String, String>) {
+/// `folder` stands before the name of each file.
+pub fn of(
+    targets: &[Target],
+    timeout: Duration,
+    folder: &str,
+) -> (Vec<String>, BTreeMap<String, String>) {
     let timeout = format_duration(timeout);
-    let file = format!("/files/{TARGETS}");
-    // The address is that of a Service of the cluster, whatever its range.
+    let file = format!("{folder}{TARGETS}");
+    // Whether load may go to this address was asked here; that of a cluster's Service may be any.
     let words = ["--allow-public", "--rate", "1/s", "--duration", "1s", "--timeout", &timeout];
     let arguments = words.into_iter().chain(["--targets", &file]).map(str::to_string).collect();
     let lines: Vec<String> = targets.iter().map(|target| line(target).to_string() + "\n").collect();
@@ -58,7 +63,7 @@ mod tests {
             },
             Target::get("/"),
         ];
-        let (arguments, files) = of(&targets, Duration::from_secs(10));
+        let (arguments, files) = of(&targets, Duration::from_secs(10), "/files/");
         assert!(arguments.ends_with(&["--targets".to_string(), "/files/targets".to_string()]));
         assert!(arguments.contains(&"10s".to_string()));
         let url = Url::parse("http://10.96.0.7/").unwrap();

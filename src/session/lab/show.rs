@@ -46,8 +46,8 @@ pub fn show(lab: &Lab, cores: u16) -> String {
     for conclusion in &definition.conclusion {
         text += &indented(&conclusion.says);
     }
-    text += &("\n".to_string()
-        + &wrap(&format!("the article's rule: {}", definition.rule), WIDTH).join("\n"));
+    text +=
+        &("\n".to_string() + &wrap(&format!("the rule: {}", definition.rule), WIDTH).join("\n"));
     text + "\n"
 }
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::fleet::OnLoss;
+use crate::fleet::{Host, OnLoss};
 use crate::load::shape::Shape;
 use crate::load::{Closing, Length, Placement, Protocol, TlsOptions};
 use crate::plan::traffic::LogSpec;
@@ -78,10 +78,24 @@ pub struct FleetAsked {
 pub enum Role {
     /// It sends nothing itself.
     Collect { listen: SocketAddr, on_loss: OnLoss },
-    /// `host:port`.
-    Join { collector: String },
+    /// `host:port`. `is_own`: it has started this program itself.
+    Join { collector: String, is_own: bool },
     /// Pods of a cluster collect and generate.
     Pods(ClusterAsked),
+    /// Other hosts generate, and this program collects.
+    Hosts(HostsAsked),
+}
+
+/// The hosts that send a load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostsAsked {
+    /// At least one.
+    pub hosts: Vec<Host>,
+    pub on_loss: OnLoss,
+    /// Of `sweetspot` there.
+    pub arguments: Vec<String>,
+    /// What they name as [`FILES_OF_HOSTS`](super::FILES_OF_HOSTS) and the name.
+    pub files: Vec<(String, String)>,
 }
 
 /// The pods of a cluster that send a load.
@@ -108,9 +122,10 @@ pub struct ClusterAsked {
 }
 
 impl Asked {
-    /// Pods send it, in a network of their own.
-    pub fn is_for_pods(&self) -> bool {
-        self.fleet.as_ref().is_some_and(|fleet| matches!(fleet.role, Role::Pods(_)))
+    /// Others send it, in a network of their own.
+    pub fn is_sent_elsewhere(&self) -> bool {
+        let role = self.fleet.as_ref().map(|fleet| &fleet.role);
+        matches!(role, Some(Role::Pods(_) | Role::Hosts(_)))
     }
 
     /// One request to this server over kept connections, with nothing else asked for.

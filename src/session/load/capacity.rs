@@ -14,7 +14,7 @@ use super::{Asked, Conclusion, LoadVerbError, Prepared, Shape, on_the_way};
 use crate::load::Length;
 use crate::report::load::text::nothing_answered;
 use crate::search::{BurstAnswer, RateAsk, RateSearch, WindowAnswer};
-use crate::summary::load::{Rules, summarise};
+use crate::summary::load::summarise;
 use crate::summary::{between, verdict};
 use crate::terms::{
     Arrivals, CapacityConclusion, CapacityDoubt, CapacityLatency, CapacitySummary, CapacityWindow,
@@ -243,7 +243,7 @@ impl<'a> Finder<'a> {
     }
 
     fn summary(&self, record: &LoadRecord, cut: Duration) -> LoadSummary {
-        summarise(record, cut, &self.plan.goals, &Rules::default())
+        summarise(record, cut, &self.plan.goals)
     }
 
     fn take_burst(&mut self, clients: u32, sent: &Sent, tell: Tell<'_>) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use ring::digest::{SHA256, digest};
 
-use super::asked::{FleetAsked, Role};
+use super::asked::{FleetAsked, HostsAsked, Role};
 use super::error::LoadVerbError;
 use crate::fleet::{self, Collector, FleetError, Gate, Gathered, Membership, OnLoss};
 use crate::load::LoadSpec;
@@ -18,9 +18,6 @@ use crate::terms::{
     FleetMember, GeneratorDoubt, LiveSecond, LoadSecond, MemberSummary, Rate, StopSignal, Warning,
 };
 
-/// Whoever has another value of this variable may not join.
-pub const TOKEN: &str = "SWEETSPOT_FLEET_TOKEN";
-
 /// Generators that begin further apart than this don't send one load.
 const APART: Duration = Duration::from_millis(50);
 
@@ -28,11 +25,12 @@ const APART: Duration = Duration::from_millis(50);
 pub(super) fn join(
     spec: &LoadSpec,
     asked: &FleetAsked,
-    collector: &str,
+    (collector, is_own): (&str, bool),
     stop: &StopSignal,
 ) -> Result<u32, LoadVerbError> {
     let (collector, patience) = (collector.to_string(), asked.within);
-    let membership = Membership { collector, gate: gate(spec, asked), patience };
+    let gate = if is_own { Gate::of_own(&asked.token) } else { gate(spec, asked) };
+    let membership = Membership { collector, gate, patience };
     Ok(fleet::join(spec, &membership, stop)?)
 }
 
@@ -62,7 +60,8 @@ pub(super) fn gather(
     let listener = TcpListener::bind(listen)
         .map_err(|source| FleetError::Listen { address: listen.to_string(), source })?;
     let many = (asked.generators, asked.within);
-    Ok(Collector::gather(&listener, many, &gate(spec, asked), on_loss, stop)?)
+    let mut look = || if stop.is_raised() { Err(FleetError::Stopped) } else { Ok(()) };
+    Ok(Collector::gather(&listener, many, &gate(spec, asked), on_loss, &mut look)?)
 }
 
 /// All must send the same load. Where it goes is not compared: names lead to other addresses
@@ -106,7 +105,12 @@ pub(super) fn doubts(generators: &[FleetMember], role: &Role) -> (Vec<Warning>, 
     if apart > APART {
         warnings.push(GeneratorDoubt::BeganApart { apart_s: apart.as_secs_f64() }.into());
     }
-    let goes_on = matches!(role, Role::Collect { on_loss: OnLoss::GoOn, .. });
+    let goes_on = match role {
+        Role::Collect { on_loss, .. } | Role::Hosts(HostsAsked { on_loss, .. }) => {
+            *on_loss == OnLoss::GoOn
+        }
+        Role::Join { .. } | Role::Pods(_) => false,
+    };
     (warnings, lost.is_empty() || goes_on)
 }
 

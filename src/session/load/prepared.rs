@@ -2,13 +2,16 @@
 //!
 //! In and out: values.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::asked::{FleetAsked, Role};
 use crate::load::{Length, LoadSpec};
 use crate::plan::traffic::{self, Url};
 use crate::report::load::{About, RequestLine};
-use crate::terms::{Goals, LoadSecond, LoadSummary, Target, Warning};
+use crate::summary::instrument::Lagging;
+use crate::terms::{Goals, LiveSecond, LoadSecond, LoadSummary, Target, Warning};
 
 /// A load that can begin.
 pub struct Prepared {
@@ -26,7 +29,13 @@ impl Prepared {
     /// Others send it, and this program adds up what they record.
     pub fn is_collected(&self) -> bool {
         let role = self.fleet.as_ref().map(|fleet| &fleet.role);
-        matches!(role, Some(Role::Collect { .. } | Role::Pods(_)))
+        matches!(role, Some(Role::Collect { .. } | Role::Pods(_) | Role::Hosts(_)))
+    }
+
+    /// Whether its generator keeps up, to be asked while it runs.
+    pub fn lateness(&self) -> Lateness {
+        let tightest = self.goals.tightest_limit();
+        Lateness { tightest, lagging: Lagging::default(), was_late: false }
     }
 
     /// What reports say of a load that begins now.
@@ -50,6 +59,25 @@ impl Prepared {
             },
             loops: self.spec.loops,
         }
+    }
+}
+
+/// Sees when a generator falls behind.
+pub struct Lateness {
+    /// The shortest limit of all goals.
+    tightest: Option<Duration>,
+    lagging: Lagging,
+    /// In the last second too.
+    was_late: bool,
+}
+
+impl Lateness {
+    /// Takes the next second, and says whether it is late from now on: what is measured then is
+    /// this machine, and not the server.
+    pub fn begins(&mut self, second: &LiveSecond) -> bool {
+        let is_late = self.lagging.look(second, self.tightest);
+        let was_late = std::mem::replace(&mut self.was_late, is_late);
+        is_late && !was_late
     }
 }
 

@@ -8,16 +8,15 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::asked::{ClusterAsked, FleetAsked, Role};
+use super::asked::{ClusterAsked, FleetAsked, HostsAsked, Role};
 use super::cluster::{self, Sending};
 use super::error::LoadVerbError;
 use super::prepared::{Finished, Prepared};
 use super::receivers::{Receivers, Seconds};
 use super::{fleet, tls};
-use crate::fleet::{Collector, FleetError, Gathered, Offer, Orders, Relay};
+use crate::fleet::{Collector, FleetError, ForHosts, Gathered, Offer, Orders, Relay, gather_hosts};
 use crate::load::{self, Length};
 use crate::session::cluster::{connect, identifier};
-use crate::summary::load::Rules;
 use crate::terms::{LiveSecond, LoadSecond, StopSignal};
 
 /// For a load in pods that ends by its count.
@@ -29,13 +28,13 @@ const LONGEST_IN_PODS: Duration = Duration::from_secs(3600);
 /// # Errors
 /// This load is not for joining, or the collector cannot be reached, refuses or is gone.
 pub fn join(prepared: &Prepared, stop: &StopSignal) -> Result<u32, LoadVerbError> {
-    let Some((asked, Role::Join { collector })) =
+    let Some((asked, Role::Join { collector, is_own })) =
         prepared.fleet.as_ref().map(|asked| (asked, &asked.role))
     else {
         return Err(LoadVerbError::Usage("it is not asked to join others (--join)".into()));
     };
     load::raise_descriptor_limit();
-    fleet::join(&prepared.spec, asked, collector, stop)
+    fleet::join(&prepared.spec, asked, (collector, *is_own), stop)
 }
 
 /// Has generators send the load, and adds up what they record.
@@ -49,9 +48,12 @@ pub(super) fn run(
     let mut second = |second| seconds.take(&second);
     let Gathered { run, generators } = match &asked.role {
         Role::Pods(pods) => in_pods(prepared, (asked, pods), stop, receivers.watch, &mut second)?,
+        Role::Hosts(hosts) => {
+            on_hosts(prepared, (asked, hosts), stop, receivers.watch, &mut second)?
+        }
         _ => fleet::collect(&prepared.spec, asked, stop, receivers.watch, &mut second)?,
     };
-    let (mut summary, all) = seconds.fold.finish(&run, &Rules::default());
+    let (mut summary, all) = seconds.fold.finish(&run);
     let (doubts, holds) = fleet::doubts(&generators, &asked.role);
     summary.valid &= holds;
     summary.warnings.extend(doubts);
@@ -129,6 +131,28 @@ fn relay_one(
     let Gathered { run, generators } = gathered;
     (tell.borrow_mut())(Relay::Gathered { run, generators });
     Ok(())
+}
+
+/// Has other hosts send it.
+fn on_hosts(
+    prepared: &Prepared,
+    (asked, hosts): (&FleetAsked, &HostsAsked),
+    stop: &StopSignal,
+    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    second: &mut dyn FnMut(LoadSecond),
+) -> Result<Gathered, LoadVerbError> {
+    let order = ForHosts {
+        hosts: hosts.hosts.clone(),
+        arguments: hosts.arguments.clone(),
+        files: hosts.files.clone(),
+        token: identifier()?,
+        within: asked.within,
+        on_loss: hosts.on_loss,
+    };
+    let (mut collector, _hosts) = gather_hosts(&order, stop)?;
+    let gathered = collector.send(prepared.spec.loops, None, stop, watch, second);
+    collector.dismiss();
+    Ok(gathered?)
 }
 
 /// Has pods of a cluster send it.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::LoadVerbError;
 use crate::load::{self, Length, LoadSpec};
 use crate::summary::flow::Rising;
+use crate::summary::instrument::Lagging;
 use crate::terms::{Goals, LiveSecond, LoadRecord, Offered, Phase, Rate, Slo, StopSignal};
 
 /// What is to be sent.
@@ -22,6 +23,8 @@ pub struct Offer {
     pub patience: Duration,
     /// More in flight than this mean that it is no use; `None` in the closed model.
     pub most_in_flight: Option<f64>,
+    /// The shortest limit of all goals.
+    pub tightest: Option<Duration>,
 }
 
 /// What became of it.
@@ -52,6 +55,7 @@ impl Offer {
             duration,
             patience: Duration::ZERO,
             most_in_flight: None,
+            tightest: None,
         }
     }
 
@@ -68,6 +72,7 @@ impl Offer {
             // Where only errors count, a slow reply is none.
             patience: mean.and(goals.longest_limit()).unwrap_or(Duration::MAX),
             most_in_flight: within.map(|within| within.max(IN_FLIGHT_LEAST)),
+            tightest: goals.tightest_limit(),
         }
     }
 
@@ -124,13 +129,16 @@ impl<'a> Sender<'a> {
 }
 
 /// Ends a load that the server clearly cannot carry: the mean number in flight over a second has
-/// been above the offer's line for three seconds, and rises; or far above it.
+/// been above the offer's line for three seconds, and rises; or far above it. And one that says
+/// nothing of the server, since its generator was late from the first second on.
 pub struct Watch {
     most_in_flight: Option<f64>,
     /// Replies are awaited until then.
     until: Duration,
     rising: Rising,
     is_overloaded: bool,
+    tightest: Option<Duration>,
+    lagging: Lagging,
 }
 
 impl Watch {
@@ -140,6 +148,8 @@ impl Watch {
             until: (offer.settle + offer.duration).saturating_add(offer.patience),
             rising: Rising::default(),
             is_overloaded: false,
+            tightest: offer.tightest,
+            lagging: Lagging::default(),
         }
     }
 
@@ -154,10 +164,14 @@ impl Watch {
             let is_over = second.at >= self.until;
             return if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
-        let Some(most) = self.most_in_flight else { return ControlFlow::Continue(()) };
-        let is_rising = self.rising.look(second.in_flight_mean, most);
-        self.is_overloaded = is_rising || second.in_flight_mean > HOPELESS * most;
-        if self.is_overloaded { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.lagging.look(second, self.tightest);
+        let is_too_much = |most: f64| {
+            let is_rising = self.rising.look(second.in_flight_mean, most);
+            is_rising || second.in_flight_mean > HOPELESS * most
+        };
+        self.is_overloaded = self.most_in_flight.is_some_and(is_too_much);
+        let is_hopeless = self.is_overloaded || self.lagging.is_hopeless(second);
+        if is_hopeless { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -184,6 +198,7 @@ mod tests {
             in_flight: in_flight_mean as u64,
             in_flight_mean,
             p95: None,
+            send_lag_p99: None,
         }
     }
 

@@ -255,6 +255,7 @@ fn on_a_terminal_one_line_shows_the_running_trial_and_is_gone_at_the_end() {
         in_flight: 9,
         in_flight_mean: 8.4,
         p95: Some(Duration::from_millis(38)),
+        send_lag_p99: None,
     };
     live.take(&sample::event(33.0, EventKind::Second(second))).unwrap();
     let text = progress.text();
@@ -329,6 +330,7 @@ fn the_progress_line_shows_the_last_seconds_where_there_is_room() {
                 in_flight: 9,
                 in_flight_mean: 8.4,
                 p95: Some(Duration::from_millis(3 * at.saturating_sub(3))),
+                send_lag_p99: None,
             };
             live.take(&sample::event(33.0, EventKind::Second(second))).unwrap();
         }

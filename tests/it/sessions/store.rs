@@ -124,6 +124,7 @@ fn seconds_are_not_stored() {
         in_flight: 0,
         in_flight_mean: 0.0,
         p95: None,
+        send_lag_p99: None,
     };
     let events = [sample::started(), sample::event(1.0, EventKind::Second(second))];
     let (store, id) = filled(&folder.path().join("s.db"), &events);

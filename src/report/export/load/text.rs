@@ -46,6 +46,17 @@ pub fn progress(second: &LiveSecond) -> String {
     )
 }
 
+/// The generator has fallen behind, said while the load runs; without a line end.
+pub fn late(second: &LiveSecond) -> String {
+    let lag = second.send_lag_p99.unwrap_or_default();
+    format!(
+        "the generator is late: for three seconds one request in a hundred has left {} or more \
+         after it was due; this machine is measured now, and not the server (is it busy with \
+         something else?)",
+        time(lag.as_secs_f64())
+    )
+}
+
 pub fn line(text: &mut String, label: &str, value: &str) {
     writeln!(text, "{label:<11} {value}").expect("writing to a string does not fail");
 }
@@ -241,6 +252,7 @@ mod tests {
             in_flight: 9999,
             in_flight_mean: 0.0,
             p95: Some(std::time::Duration::from_micros(12_345)),
+            send_lag_p99: None,
         };
         text += &progress(&second);
         for line in text.lines() {

@@ -105,6 +105,10 @@ impl PlanPhrases for English {
         format!("{pods} pod{} of {image}", if pods == 1 { "" } else { "s" })
     }
 
+    fn load_from(&self, host: &str) -> String {
+        format!("load from {host}")
+    }
+
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {
         let common = match common {
             None => return "each target's own".to_string(),

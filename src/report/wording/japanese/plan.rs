@@ -107,6 +107,10 @@ impl PlanPhrases for Japanese {
         format!("{pods} Pod（{image}）")
     }
 
+    fn load_from(&self, host: &str) -> String {
+        format!("負荷は {host} から")
+    }
+
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {
         let common = match common {
             None => return "ターゲットごとの目標".to_string(),

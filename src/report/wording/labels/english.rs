@@ -285,7 +285,7 @@ pub const PAGE: PageWords = PageWords {
     measured_here: "measured here",
     machine_here: "Here",
     machine_there: "There",
-    rule: "The article's rule",
+    rule: "The rule",
     source: "Published at",
     quick: "A quick run: a few runs, each for a moment.",
     scale: "Rates are {factor} times the article's.",

@@ -282,7 +282,7 @@ pub const PAGE: PageWords = PageWords {
     measured_here: "ここでの実測",
     machine_here: "ここ",
     machine_there: "記事",
-    rule: "記事のルール",
+    rule: "ルール",
     source: "公表元",
     quick: "短縮版: 少数の実行を短時間だけ行いました。",
     scale: "レートは記事の {factor} 倍です。",

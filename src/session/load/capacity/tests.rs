@@ -113,6 +113,7 @@ fn overloaded_at(offer: &Offer, requests: &[Request], length_s: f64) -> Option<f
             in_flight: 0,
             in_flight_mean,
             p95: None,
+            send_lag_p99: None,
         };
         watch.look(&second) == ControlFlow::Break(())
     };

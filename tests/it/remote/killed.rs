@@ -1,0 +1,47 @@
+//! Killed at random moments, by `KILLS` as many as one likes: what `sweetspot restore` puts back is
+//! as it was, whatever was being changed.
+
+use std::time::Duration;
+
+use super::{Account, Elsewhere, note};
+use crate::failures::killed::random;
+use crate::failures::site::{Running, Site};
+
+fn kills() -> usize {
+    std::env::var("KILLS").map_or(3, |text| text.parse().unwrap())
+}
+
+/// Kills it at some moment of its first seconds, whatever it does then.
+fn kill_at_some_moment(mut running: Running, seconds: f64, seed: &mut u64) {
+    let moment = Duration::from_secs_f64(seconds * random(seed));
+    assert!(!running.wait_for("no line says this", moment));
+    assert!(!running.has_ended(), "{}", running.stderr());
+    running.signal(libc::SIGKILL);
+    assert_eq!(running.end().code, None);
+}
+
+#[test]
+fn an_app_elsewhere_is_put_back_whenever_its_session_was_killed() {
+    let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
+    let mut seed = 2029;
+    for number in 0..kills() {
+        let more = ["--threads", "2,8", "--today", "1x2", "--fresh-session"];
+        kill_at_some_moment(Running::begin(elsewhere.tune(&site, &more)), 8.0, &mut seed);
+        site.run(&["restore"]).assert_code(0);
+        assert_eq!(elsewhere.setting(), "1 x 1", "kill {number}");
+        assert!(!note(&site).exists());
+    }
+    site.nothing_left.check();
+}
+
+#[test]
+fn a_service_of_ecs_is_put_back_whenever_its_session_was_killed() {
+    let account = Account::new();
+    let mut seed = 2030;
+    for _ in 0..kills() {
+        kill_at_some_moment(account.tune("8", &["--fresh-session"]), 8.0, &mut seed);
+        account.restore().assert_code(0);
+        account.assert_as_before();
+    }
+    account.site.nothing_left.check();
+}
