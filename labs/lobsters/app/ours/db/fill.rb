@@ -1,0 +1,10 @@
+# Fills the database by the app's own seeds and its own generator of data.
+require "faker"
+
+Faker::Config.random = Random.new(20_261_128)
+BCrypt::Engine.cost = BCrypt::Engine::MIN_COST
+unless Story.exists?
+  load Rails.root.join("db/seeds.rb")
+  load Rails.root.join("lib/tasks/fake_data.rake")
+  FakeDataGenerator.new.generate
+end
