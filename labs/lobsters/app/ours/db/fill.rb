@@ -5,6 +5,7 @@ Faker::Config.random = Random.new(20_261_128)
 BCrypt::Engine.cost = BCrypt::Engine::MIN_COST
 unless Story.exists?
   load Rails.root.join("db/seeds.rb")
-  load Rails.root.join("lib/tasks/fake_data.rake")
+  require "rake"
+  Rails.application.load_tasks
   FakeDataGenerator.new.generate
 end
