@@ -1,7 +1,7 @@
 //! Does what `tune` prints hold on real servers? Small apps on Puma, each with something that real
 //! apps do beside computing and waiting: a whole session of the command, and then what it printed,
 //! offered to fresh starts of its choice: the printed rate twice, the lower end of its interval
-//! once.
+//! once; and nine tenths of the printed rate as often as is asked for.
 //!
 //! Run by `make bench-holds`. Every session and every hold is a row of `rows.csv`, and one that is
 //! there already is not measured again: a run that was cut off goes on where it stopped. Rows of
@@ -19,7 +19,7 @@ use apps::App;
 use rows::Row;
 use sweetspot::terms::Slo;
 
-use crate::common::options::{self, at_least};
+use crate::common::options::{self, at_least, number};
 use crate::common::rows::Rows;
 use crate::common::{Result, bars, interrupt};
 
@@ -29,6 +29,8 @@ pub struct Sizes {
     budget: String,
     /// What must hold (`SLO`).
     slo: Slo,
+    /// How many more fresh starts are offered nine tenths of the printed rate (`REDEPLOYED`).
+    redeployed: u32,
     /// How long a rate is offered after the warm-up, seconds (`HOLD`).
     hold_s: u64,
     /// Draws how large their requests are (`SCALED`, a seed).
@@ -44,6 +46,7 @@ impl Sizes {
         Ok(Self {
             budget: options::text("BUDGET", "4m"),
             slo: options::text("SLO", "p95<200ms,errors<1%").parse()?,
+            redeployed: number("REDEPLOYED", 0)?,
             hold_s: at_least(1, "HOLD", 120)?,
             scaled: options::seed("SCALED")?,
             apps: apps::wanted("")?,

@@ -46,7 +46,9 @@ pub fn app(app: &App, sizes: &Sizes, rows: &mut Rows<Row>, stop: &StopSignal) ->
         (Phase::Low, 1, low_rps),
         (Phase::Printed, 2, printed_rps),
     ];
-    for (phase, number, rate_rps) in holds {
+    let redeployed = 1..=sizes.redeployed;
+    let again = redeployed.map(|number| (Phase::NineTenths, number, 0.9 * printed_rps));
+    for (phase, number, rate_rps) in holds.into_iter().chain(again) {
         if rows.find(app.name, phase, number).is_none() {
             let Row { workers, threads, .. } = session;
             let row = Row { workers, threads, rate_rps, ..row(app, phase, number) };
@@ -108,7 +110,7 @@ fn hold(tuned: &Tuned, sizes: &Sizes, row: Row) -> Result<Row> {
         warm_up: WARM_UP,
         duration: Duration::from_secs(sizes.hold_s),
         // None that the session has used.
-        seed: 1_000_000 + u64::from(row.number) * 10 + u64::from(row.phase == Phase::Low),
+        seed: 1_000_000 + u64::from(row.number) * 10 + row.phase as u64,
         // It is offered to the end, however hopeless it is.
         latency_limit: None,
         connection: None,

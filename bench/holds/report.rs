@@ -14,6 +14,8 @@ use crate::common::table::table;
 const PRINTED_HELD: f64 = 0.9;
 /// Of fresh starts that were sent the lower end.
 const LOW_HELD: f64 = 1.0;
+/// Of redeployments that were sent nine tenths of it.
+const REDEPLOYED_HELD: f64 = 1.0;
 /// Fresh starts of an app that are sent the printed rate, and the lower end.
 const STARTS: [(Phase, u64); 2] = [(Phase::Printed, 2), (Phase::Low, 1)];
 
@@ -24,10 +26,15 @@ pub fn bars(apps: &[&App], rows: &Rows<Row>) -> Vec<Bar> {
         let text = format!("{held} of {all} ({:.1} %)", 100.0 * ratio.unwrap_or(0.0));
         Bar::new(what, ratio, Limit::AtLeast(least)).shown(text)
     };
-    vec![
+    let mut bars = vec![
         bar("printed rate held, share of fresh starts", Phase::Printed, PRINTED_HELD),
         bar("lower end held, share of fresh starts", Phase::Low, LOW_HELD),
-    ]
+    ];
+    if rows.iter().any(|row| row.phase == Phase::NineTenths) {
+        let what = "nine tenths of the printed rate held, share of redeployments";
+        bars.push(bar(what, Phase::NineTenths, REDEPLOYED_HELD));
+    }
+    bars
 }
 
 /// Held, of all that were tried; a session that chose nothing has missed all of its own.

@@ -15,6 +15,8 @@ pub enum Phase {
     Printed,
     /// The lower end of that rate's interval, offered to a fresh start.
     Low,
+    /// Nine tenths of that rate, offered to a fresh start.
+    NineTenths,
 }
 
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]

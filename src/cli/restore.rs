@@ -48,7 +48,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 fn of_remote(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let restored = remote::restore(&arguments.store.path, &interrupt::install())?;
+    let mut tell = |pid| {
+        if !arguments.quiet {
+            eprintln!(
+                "waiting for the killed session's last command, which still runs (process {pid})"
+            );
+        }
+    };
+    let restored = remote::restore(&arguments.store.path, &interrupt::install(), &mut tell)?;
     if arguments.json {
         println!("{}", json!({ "url": restored }));
     } else if !arguments.quiet {

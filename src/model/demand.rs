@@ -28,6 +28,9 @@ pub struct Demand {
     /// `1 + crowding n (n - 1)` times as long as one alone. 0 when what they wait for does not mind
     /// how many come at once; a lock, or a database that thrashes, does.
     pub crowding: f64,
+    /// A worker of several that has a request takes the next one when a request ends, and else
+    /// not before this has passed, seconds. 0: at once.
+    pub accept_gap_s: f64,
     /// How much more CPU a request takes where its worker has many threads that want the lock, as a
     /// logarithm: with T of them e^(switching (1 - 1/T)) times as much as with one.
     pub switching: f64,
@@ -47,6 +50,7 @@ impl Default for Demand {
             sizes: None,
             contention: 1.0,
             crowding: 0.0,
+            accept_gap_s: 0.0,
             switching: 0.0,
             generator_s: 0.0,
         }
@@ -63,7 +67,13 @@ impl Demand {
     pub(super) fn on(&self, configuration: Configuration) -> Self {
         let others = 1.0 - 1.0 / f64::from(configuration.threads.get());
         let more = (self.switching * others).exp();
-        Self { cpu_s: self.cpu_s * more, cpu_free_s: self.cpu_free_s * more, ..*self }
+        let is_alone = configuration.workers.get() == 1;
+        Self {
+            cpu_s: self.cpu_s * more,
+            cpu_free_s: self.cpu_free_s * more,
+            accept_gap_s: if is_alone { 0.0 } else { self.accept_gap_s },
+            ..*self
+        }
     }
 
     /// The request as it is when `requests` are in the server at once, itself among them: the delay

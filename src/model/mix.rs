@@ -34,6 +34,7 @@ pub(super) fn mixed(measured: &Demand, others: &[OtherRequests]) -> Demand {
         contention: hold_square / (2.0 * cpu_s.powi(2)).max(f64::MIN_POSITIVE),
         sizes: None,
         crowding: measured.crowding,
+        accept_gap_s: measured.accept_gap_s,
         switching: measured.switching,
         generator_s: measured.generator_s,
     }

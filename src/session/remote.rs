@@ -79,12 +79,17 @@ pub fn verify(
 }
 
 /// Puts back what a session that was cut off has left, by the note beside this store. `None`:
-/// nothing was left; else where the app answers.
+/// nothing was left; else where the app answers. `tell`: the process that is waited for, where that
+/// session's last command still runs.
 ///
 /// # Errors
 /// That session goes on, or the command fails.
-pub fn restore(store: &Path, stop: &StopSignal) -> Result<Option<String>, TuneError> {
-    Ok(remote::restore(store, &inherited_secrets(), stop)?)
+pub fn restore(
+    store: &Path,
+    stop: &StopSignal,
+    tell: &mut dyn FnMut(u32),
+) -> Result<Option<String>, TuneError> {
+    Ok(remote::restore(store, &inherited_secrets(), stop, tell)?)
 }
 
 fn session<'a>(

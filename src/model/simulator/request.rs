@@ -73,6 +73,7 @@ impl RequestKind {
             // The mean rest of a hold that is met: (1 + cv2) / 2 of a mean hold.
             contention: 0.5 * (1.0 + product_cv2(self.cv2, of_sizes)),
             crowding: 0.0,
+            accept_gap_s: 0.0,
             generator_s: 0.0,
         }
     }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -42,7 +43,8 @@ impl Ran {
 }
 
 /// Runs a command to its end, for `patience` at most, or until the user wants to end at once. One
-/// press of Ctrl-C does not reach it: what changes an app is not to be cut off halfway.
+/// press of Ctrl-C does not reach it: what changes an app is not to be cut off halfway. `known_by`:
+/// its process is written down there before it begins.
 ///
 /// # Errors
 /// No shell can be started.
@@ -51,10 +53,11 @@ pub fn run(
     env: &BTreeMap<String, String>,
     patience: Duration,
     stop: &StopSignal,
+    known_by: Option<&File>,
 ) -> io::Result<Ran> {
     // A file rather than a pipe: a daemon that it leaves behind may go on printing.
     let mut printed = File::from(memfd_create("printed", MemfdFlags::CLOEXEC)?);
-    let mut child = shell(text, env)
+    let mut child = shell(text, env, known_by)
         .stdin(Stdio::null())
         .stdout(printed.try_clone()?)
         .stderr(printed.try_clone()?)
@@ -74,17 +77,37 @@ pub fn run(
 }
 
 /// A shell for a command, in a session of its own: without a terminal, so that what would ask
-/// there, such as ssh for a password, fails at once and says why.
-pub fn shell(text: &str, env: &BTreeMap<String, String>) -> Command {
+/// there, such as ssh for a password, fails at once and says why. `known_by`, where its process is
+/// written down, has to be open until it has been started.
+pub fn shell(text: &str, env: &BTreeMap<String, String>, known_by: Option<&File>) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", text]).envs(env);
     // Ours need it, under whatever name it is typed.
     if let Ok(own) = std::env::current_exe() {
         command.env(OWN_PROGRAM, own);
     }
-    // SAFETY: setsid may be called between fork and exec, and nothing else is.
-    unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
+    let known_by = known_by.map(AsRawFd::as_raw_fd);
+    let begin = move || {
+        rustix::process::setsid()?;
+        known_by.map_or(Ok(()), write_down)
+    };
+    // SAFETY: setsid, getpid and pwrite may be called between fork and exec, and nothing else is.
+    unsafe { command.pre_exec(begin) };
     command
+}
+
+/// Writes this process's id, ten digits long, to the beginning of a file. Allocates nothing.
+fn write_down(file: RawFd) -> io::Result<()> {
+    let mut digits = [b'0'; 10];
+    let mut left = rustix::process::getpid().as_raw_nonzero().get();
+    for digit in digits.iter_mut().rev() {
+        *digit += (left % 10) as u8;
+        left /= 10;
+    }
+    // SAFETY: as `shell` demands it, the file is open in the parent until this process runs.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    rustix::io::pwrite(file, &digits, 0)?;
+    Ok(())
 }
 
 /// Ends a command and what it started in its session's first process group, gracefully and then for
@@ -127,7 +150,7 @@ mod tests {
 
     fn run_for(text: &str, patience: Duration) -> Ran {
         let env = BTreeMap::from([("WORKERS".to_string(), "3".to_string())]);
-        run(text, &env, patience, &StopSignal::default()).unwrap()
+        run(text, &env, patience, &StopSignal::default(), None).unwrap()
     }
 
     #[test]
@@ -169,7 +192,8 @@ mod tests {
         let stop = StopSignal::default();
         stop.raise();
         stop.raise();
-        let ran = run("sleep 600", &BTreeMap::new(), Duration::from_secs(600), &stop).unwrap();
+        let ran =
+            run("sleep 600", &BTreeMap::new(), Duration::from_secs(600), &stop, None).unwrap();
         assert_eq!(ran.end, None);
     }
 }

@@ -50,6 +50,9 @@ const WARMING_UP: Duration = Duration::from_secs(10);
 /// Between two questions whether it is ready.
 const AGAIN: Duration = Duration::from_millis(500);
 
+/// Between two looks whether a command that was left has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 /// One such question.
 const TO_ANSWER: Duration = Duration::from_secs(10);
 
@@ -204,7 +207,8 @@ impl Remote {
         deadline: Instant,
     ) -> Result<Ran, PlaceError> {
         let patience = deadline.saturating_duration_since(Instant::now());
-        command::run(text, env, patience, &self.stop).map_err(no_shell)
+        let known_by = self.changed.as_ref().map(Note::command);
+        command::run(text, env, patience, &self.stop, known_by).map_err(no_shell)
     }
 
     fn failure(&self, kind: BootFailureKind, end: BootEnd, lines: &[String]) -> BootFailure {
@@ -425,7 +429,8 @@ fn put_back(note: Note, restore: &str, stop: &StopSignal) -> Result<(), Vec<Stri
         StopRequest::Now => RESTORE_PATIENCE_AT_ONCE,
         StopRequest::None | StopRequest::Finish => RESTORE_PATIENCE,
     };
-    let ran = command::run(restore, &BTreeMap::new(), patience, &StopSignal::default());
+    let (env, no_stop) = (BTreeMap::new(), StopSignal::default());
+    let ran = command::run(restore, &env, patience, &no_stop, Some(note.command()));
     let ran = ran.map_err(|error| vec![error.to_string()])?;
     if ran.is_success() {
         return note.remove().map_err(|error| vec![error.to_string()]);
@@ -435,17 +440,21 @@ fn put_back(note: Note, restore: &str, stop: &StopSignal) -> Result<(), Vec<Stri
 }
 
 /// Puts back what a session that was cut off has left, by the note beside its store. `None`:
-/// nothing was left; else where the app answers. `secrets` are masked in what the command prints.
+/// nothing was left; else where the app answers. `secrets` are masked in what the command prints;
+/// `tell` is told the process that is waited for, where that session's last command still runs.
 ///
 /// # Errors
-/// That session goes on, or the command fails: with what it printed.
+/// That session or its command goes on, or the command that puts it back fails: with what it
+/// printed.
 pub fn restore(
     store: &Path,
     secrets: &Secrets,
     stop: &StopSignal,
+    tell: &mut dyn FnMut(u32),
 ) -> Result<Option<String>, PlaceError> {
     let left = Note::take_up(&note::beside(store)).map_err(in_words)?;
     let Some((note, written)) = left else { return Ok(None) };
+    await_command(&note, stop, tell)?;
     put_back(note, &written.restore, stop).map_err(|lines| {
         PlaceError::Elsewhere(format!(
             "the app at {} could not be put back:\n{}",
@@ -454,6 +463,33 @@ pub fn restore(
         ))
     })?;
     Ok(Some(written.url))
+}
+
+/// Waits until nothing changes the app any more.
+fn await_command(
+    note: &Note,
+    stop: &StopSignal,
+    tell: &mut dyn FnMut(u32),
+) -> Result<(), PlaceError> {
+    let began = Instant::now();
+    let mut is_told = false;
+    while let Some(pid) = note.command_left() {
+        if !std::mem::replace(&mut is_told, true) {
+            tell(pid);
+        }
+        if stop.is_raised() {
+            return Err(PlaceError::Stopped);
+        }
+        if began.elapsed() > BOOT_PATIENCE {
+            let why = format!(
+                "a command of the session that was cut off still changes the app (process {pid}); \
+                 end it, and put the app back then"
+            );
+            return Err(PlaceError::Elsewhere(why));
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    Ok(())
 }
 
 fn in_words(error: NoteError) -> PlaceError {

@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -29,11 +30,16 @@ const OTHERS_MAY_WRITE: u32 = 0o022;
 /// Added to a store's name.
 const SUFFIX: &str = ".changed.json";
 
+/// Added to a note's name: which process runs a command of its session.
+const COMMAND: &str = ".command";
+
 /// A note that is ours; others are kept from it until it is dropped.
 pub struct Note {
     path: PathBuf,
     /// Holds the kernel's lock on it.
     _file: File,
+    /// The process that runs a command, or ran the last one: its id.
+    command: File,
 }
 
 /// Why there is no such note, or none for us.
@@ -108,7 +114,7 @@ impl Note {
         // It has its name, or nobody needs it.
         let _ = fs::remove_file(&aside);
         match kept {
-            Ok(file) => Ok(Self { path: path.to_path_buf(), _file: file }),
+            Ok(file) => Self::of(path, file),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 check(path)?;
                 Err(failed(error))
@@ -138,7 +144,30 @@ impl Note {
             path: path.to_path_buf(),
             why: error.to_string(),
         })?;
-        Ok(Some((Self { path: path.to_path_buf(), _file: file }, written)))
+        Ok(Some((Self::of(path, file)?, written)))
+    }
+
+    fn of(path: &Path, file: File) -> Result<Self, NoteError> {
+        let own = command_beside(path);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let command = options.open(&own).map_err(|source| NoteError::File { path: own, source })?;
+        Ok(Self { path: path.to_path_buf(), _file: file, command })
+    }
+
+    /// Where the process of each command is written down.
+    pub fn command(&self) -> &File {
+        &self.command
+    }
+
+    /// The process of the last command, where it still runs: whoever was killed has left it, and
+    /// what it changes is not to be put back before it has ended.
+    pub fn command_left(&self) -> Option<u32> {
+        let own = command_beside(&self.path);
+        let written = fs::metadata(&own).and_then(|it| it.modified()).ok()?;
+        let pid: u32 = fs::read_to_string(&own).ok()?.trim().parse().ok()?;
+        // A later process may have its id.
+        (began(pid)? <= written + Duration::from_secs(1)).then_some(pid)
     }
 
     /// The app is as it was.
@@ -147,8 +176,32 @@ impl Note {
     /// It cannot be removed.
     pub fn remove(self) -> Result<(), NoteError> {
         let path = self.path;
+        // Without its note nobody looks for it.
+        let _ = fs::remove_file(command_beside(&path));
         fs::remove_file(&path).map_err(|source| NoteError::File { path, source })
     }
+}
+
+fn command_beside(note: &Path) -> PathBuf {
+    let mut name = note.as_os_str().to_owned();
+    name.push(COMMAND);
+    PathBuf::from(name)
+}
+
+/// When this process began; `None`: it has ended, or was never there.
+fn began(pid: u32) -> Option<SystemTime> {
+    /// Of the kernel's clock ticks.
+    const TICKS_A_SECOND: f64 = 100.0;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    // State and start are fields 3 and 22 of proc(5).
+    let (state, start) = (fields.next()?, fields.nth(18)?);
+    let up = fs::read_to_string("/proc/uptime").ok()?;
+    let up_s: f64 = up.split_ascii_whitespace().next()?.parse().ok()?;
+    let age_s = (up_s - start.parse::<f64>().ok()? / TICKS_A_SECOND).max(0.0);
+    let has_ended = ["Z", "X"].contains(&state);
+    (!has_ended).then(|| SystemTime::now() - Duration::from_secs_f64(age_s))
 }
 
 /// A note that is there, locked; `None`: another has it.
@@ -169,9 +222,35 @@ fn lock(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::os::unix::fs::PermissionsExt;
 
+    use super::super::command;
     use super::*;
+
+    #[test]
+    fn a_command_that_was_left_is_known_until_it_has_ended_and_another_process_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = beside(&folder.path().join("results.db"));
+        let written = Written { url: "http://app1:3000".into(), restore: "undo it".into() };
+        let note = Note::write(&path, &written).unwrap();
+        assert_eq!(note.command_left(), None);
+        let mut child =
+            command::shell("sleep 60", &BTreeMap::new(), Some(note.command())).spawn().unwrap();
+        assert_eq!(note.command_left(), Some(child.id()));
+        command::end(&mut child);
+        assert_eq!(note.command_left(), None);
+        // Of this id, but younger than what is written.
+        let later = SystemTime::now() - Duration::from_secs(3600);
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        fs::write(command_beside(&path), child.id().to_string()).unwrap();
+        let times = fs::FileTimes::new().set_modified(later);
+        let file = OpenOptions::new().write(true).open(command_beside(&path)).unwrap();
+        file.set_times(times).unwrap();
+        assert_eq!(note.command_left(), None);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 
     #[test]
     fn a_note_is_one_sessions_until_that_ends_and_then_says_how_to_put_it_back() {

@@ -27,7 +27,7 @@ impl Shell {
     /// # Errors
     /// It cannot be started.
     pub fn begin(observe: &str, configuration: Configuration, cores: f64) -> io::Result<Self> {
-        let mut child = command::shell(observe, &BTreeMap::new())
+        let mut child = command::shell(observe, &BTreeMap::new(), None)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
