@@ -147,8 +147,8 @@ pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) 
         rates.push(rate);
     }
     if demand.accept_gap_s > 0.0 && threads > 1 {
-        // Where one request alone is done within the gap, no second one is ever taken beside it; else
-        // as many are at work as end one within it.
+        // Where one request alone is done within the gap, no second one is ever taken beside it;
+        // else as many are at work as end one within it.
         let most = rates[1].max(1.0 / demand.accept_gap_s);
         rates.iter_mut().for_each(|rate| *rate = rate.min(most));
     }

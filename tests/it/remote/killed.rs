@@ -17,7 +17,8 @@ fn kill_at_some_moment(mut running: Running, seconds: f64, seed: &mut u64) {
     assert!(!running.wait_for("no line says this", moment));
     assert!(!running.has_ended(), "{}", running.stderr());
     running.signal(libc::SIGKILL);
-    assert_eq!(running.end().code, None);
+    let ended = running.end();
+    assert_eq!(ended.code, None, "{ended:?}");
 }
 
 #[test]
