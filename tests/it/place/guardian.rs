@@ -148,6 +148,14 @@ fn a_long_order_is_read_to_its_end_and_what_it_starts_hears_every_signal() {
 }
 
 #[test]
+fn what_is_started_has_the_folder_that_it_stands_in_for_its_own() {
+    let app = TestApp::answering("[200, {}, []]");
+    let mut guardian = TestGuardian::begin(json!({}));
+    guardian.started(&app.path(), &["env"]);
+    guardian.wait_for_log(&format!("PWD={}\n", app.path().display()));
+}
+
+#[test]
 fn whenever_we_die_nothing_of_the_server_is_left() {
     let app = TestApp::new(&[("config.ru", APP)]);
     let folder = tempfile::tempdir().unwrap();

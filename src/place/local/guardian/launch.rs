@@ -53,6 +53,10 @@ pub fn spawn(
     command
         .args(arguments)
         .current_dir(&line.folder)
+        // As a shell there has it; ours may name a folder that this user may not even look at, and
+        // Puma ends where it cannot.
+        .env("PWD", &line.folder)
+        .env_remove("OLDPWD")
         .envs(run_as.map(RunAs::env).into_iter().flatten())
         .envs(&line.env)
         .env(MARK, mark)
