@@ -1,6 +1,7 @@
 //! One loop: a thread with its own poller, connections, schedule and sink. It shares nothing with
 //! the other loops while requests are under way but one number that says how urgently to end.
 
+use std::cell::Cell;
 use std::io;
 use std::time::Duration;
 
@@ -65,6 +66,8 @@ struct Timers {
     second: Nanos,
     sweep: Nanos,
     sweep_distance: Span,
+    /// No request under way was due before this.
+    oldest: Nanos,
     /// When everything that is still in flight is given up.
     give_up: Option<Nanos>,
 }
@@ -111,6 +114,7 @@ impl<'a> EventLoop<'a> {
             second: Nanos::START + Span::SECOND,
             sweep: Nanos::START + sweep_distance,
             sweep_distance,
+            oldest: Nanos::START,
             give_up: None,
         };
         let exchange = Exchange::new(&cx, clients, max_lingering);
@@ -287,13 +291,26 @@ impl<'a> EventLoop<'a> {
     }
 
     /// Ends what has taken too long. Requests time out in a sweep and not by a timer each, which
-    /// would cost more than the requests.
+    /// would cost more than the requests; and many connections are gone through only where one may
+    /// have.
     fn sweep(&mut self) {
         let (now, timeout) = (self.cx.now, self.cx.common.timeout);
         while let Some(request) = self.cx.scheduler.take_overdue(timeout, now) {
             self.cx.drop_request(request);
         }
-        self.exchange.expire(&mut self.cx, |request| request.due + timeout <= now);
+        if self.timers.oldest + timeout > now && !self.exchange.has_lingering() {
+            return;
+        }
+        let oldest = Cell::new(now);
+        self.exchange.expire(&mut self.cx, |request| {
+            let is_overdue = request.due + timeout <= now;
+            if !is_overdue {
+                oldest.set(oldest.get().min(request.due));
+            }
+            is_overdue
+        });
+        // One that was given up may have been put back, to be sent again.
+        self.timers.oldest = oldest.get().min(self.cx.scheduler.earliest_to_come(now));
     }
 }
 

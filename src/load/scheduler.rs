@@ -123,6 +123,12 @@ impl Scheduler {
         self.waiting.pop_front()
     }
 
+    /// No request that is put on its way later was due before this.
+    pub fn earliest_to_come(&self, now: Nanos) -> Nanos {
+        let waiting = self.waiting.front().map(|request| request.due);
+        [waiting, self.next_due()].into_iter().flatten().fold(now, Nanos::min)
+    }
+
     /// Until when the loop may wait for events; `None`: for as long as nothing happens.
     #[inline]
     pub fn next_wake(&self) -> Option<Nanos> {

@@ -404,6 +404,10 @@ impl Http1 {
         }
     }
 
+    pub fn has_lingering(&self) -> bool {
+        self.pool.lingering > 0
+    }
+
     /// Times out the requests for which the condition holds, and ends what has lingered too long.
     pub fn expire(&mut self, cx: &mut Context<'_>, is_overdue: impl Fn(&Pending) -> bool) {
         let now = cx.now;

@@ -53,7 +53,12 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Times out the requests for which the condition holds.
+    /// Whether connections wait for the server to close them.
+    pub fn has_lingering(&self) -> bool {
+        matches!(self, Self::Http1(http1) if http1.has_lingering())
+    }
+
+    /// Times out the requests for which the condition holds; asks it of each that is under way.
     pub fn expire(&mut self, cx: &mut Context<'_>, is_overdue: impl Fn(&Pending) -> bool) {
         match self {
             Self::Http1(http1) => http1.expire(cx, is_overdue),
