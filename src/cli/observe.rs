@@ -12,6 +12,7 @@ Examples:
   sweetspot observe 'pod=~\"web-a.*\"' 'pod=~\"web-b.*\"' --prometheus 127.0.0.1:9090 --last 6h
   sweetspot observe 'app=\"shop\"' --prometheus 127.0.0.1:9090 \\
     --before 2026-11-09..2026-11-16 --after 2026-11-16..2026-11-23
+  sweetspot observe web-a web-b --cloudwatch --last 6h
   sweetspot observe web1.log web2.log
   sweetspot observe access.log --before 2026-11-09..2026-11-16 --after 2026-11-16..2026-11-23
 
@@ -24,14 +25,17 @@ Exit codes: 0 better or equivalent; 3 worse; 4 undecided, or it cannot be told."
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// What it is judged against: a label selector with --prometheus, else an access log that says
-    /// response times.
+    /// What it is judged against: a label selector with --prometheus, a target group or load
+    /// balancer with --cloudwatch, else an access log that says response times.
     a: String,
     /// What is judged, likewise; left out with --before and --after.
     b: Option<String>,
     /// Where Prometheus is, such as http://127.0.0.1:9090.
     #[arg(long, value_name = "URL")]
     prometheus: Option<String>,
+    /// By what an application load balancer of AWS counted; the aws command asks.
+    #[arg(long, conflicts_with = "prometheus")]
+    cloudwatch: bool,
     /// Both at once: so long until now.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     last: Option<Duration>,
@@ -79,6 +83,7 @@ fn block(text: &str) -> Result<Duration, String> {
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let when = when(&arguments);
     let source = match arguments.prometheus {
+        None if arguments.cloudwatch => Source::CloudWatch,
         None => Source::AccessLogs,
         Some(url) => Source::Prometheus {
             url,

@@ -1,10 +1,12 @@
 //! What `sweetspot observe` does: two settings in production, at once or one after the other, by
-//! what Prometheus or access logs recorded of them.
+//! what Prometheus, CloudWatch or access logs recorded of them.
 //!
 //! In: a [`Question`]. Out: a [`CompareReport`] as `compare` makes. It puts no load on anything and
 //! changes nothing.
 
+mod balancer;
 mod blocks;
+mod cloudwatch;
 mod log;
 mod metrics;
 mod prometheus;
@@ -40,6 +42,7 @@ pub fn observe(question: &Question) -> Result<CompareReport, ObserveError> {
             let prometheus = prometheus::Prometheus::new(peer);
             recorded::of_prometheus(question, &prometheus, named, now_s)?
         }
+        Source::CloudWatch => balancer::of_balancer(question, now_s)?,
         Source::AccessLogs => log::of_logs(question, now_s)?,
     };
     let [of_a, of_b] = blocks.each();

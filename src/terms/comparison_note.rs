@@ -154,6 +154,10 @@ pub enum FigureLeftOut {
     NotInLog {
         figure: FigureKind,
     },
+    /// The metrics of a load balancer do not say it.
+    NotAtLoadBalancer {
+        figure: FigureKind,
+    },
 }
 
 /// What has a name that may be another one.

@@ -10,8 +10,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::failures::site::set_mode;
 use crate::load::server::{Server, ok};
-use crate::process::{Ended, Kept, sweetspot, unused_address, wait_until};
+use crate::process::{
+    Ended, Kept, ended, program, sweetspot, unused_address, wait_until, write_files,
+};
 use crate::schema::assert_valid;
 
 /// Upper bounds in seconds.
@@ -327,4 +330,48 @@ fn access_logs_are_judged_side_by_side_and_before_and_after() {
     let ended = sweetspot(folder.path(), &["observe", "a.log", "long.log"]);
     ended.assert_code(2);
     ended.assert_says(&["have no time in common"]);
+}
+
+#[test]
+fn two_target_groups_are_judged_by_what_cloudwatch_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    write_files(folder.path(), &[("tools/aws", include_str!("observe/aws.rb"))]);
+    set_mode(&folder.path().join("tools/aws"), 0o755);
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", folder.path().join("tools").display());
+    let observe = |arguments: &[&str], denied: &str| {
+        let mut command = program(folder.path());
+        command.env("PATH", &path).env("ASKED", folder.path().join("asked")).env("DENIED", denied);
+        command.args(["observe", "--cloudwatch"]).args(arguments);
+        ended(&mut command)
+    };
+    let group_b = "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/web-b/98afd2a1c3d4e5f6";
+    let worse = observe(&["web-a", group_b, "--last", "6h", "--json"], "");
+    worse.assert_code(3);
+    let report = worse.json();
+    assert_valid("compare.schema.json", &report);
+    let p95 = figure(&report, "latency_p95");
+    let ratio = p95["ratio"].as_f64().unwrap();
+    assert!((1.2..1.3).contains(&ratio), "{p95:#}");
+    assert!((figure(&report, "throughput")["a"].as_f64().unwrap() - 10.0).abs() < 1.0);
+    assert!((figure(&report, "errors")["a"].as_f64().unwrap() - 0.01).abs() < 0.005);
+    worse.assert_says(&["not_at_load_balancer"]);
+
+    for (arguments, code, expected) in [
+        (&["web-a", "web-c", "--last", "6h"][..], 2, "B: CloudWatch knows no target group"),
+        (&["web-a", "web-c", "--last", "6h"], 2, "there are app/shop/50dc6c495c0c9188"),
+        (&["web-a", "web-b", "--last", "6h", "--block", "90s"], 2, "whole minutes"),
+        (
+            &["web-a", "web-b", "--between", "2025-01-01..2025-01-02"],
+            2,
+            "CloudWatch has no request of A (targetgroup/web-a",
+        ),
+    ] {
+        let ended = observe(arguments, "");
+        ended.assert_code(code);
+        ended.assert_says(&[expected]);
+    }
+    let denied = observe(&["web-a", "web-b", "--last", "6h"], "get-metric-data");
+    denied.assert_code(1);
+    denied.assert_says(&["their policy needs cloudwatch:GetMetricData", "not authorized"]);
 }

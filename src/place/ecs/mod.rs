@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use self::aws::ask;
+pub use self::aws::{AwsError, ask};
 pub use self::definition::Task;
 pub use self::error::EcsError;
 pub use self::name::{NoServiceName, ServiceName};

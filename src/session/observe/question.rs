@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::cloudwatch::CloudWatchError;
 use super::metrics::Named;
 use super::prometheus::PrometheusError;
 use super::range::Range;
@@ -19,7 +20,7 @@ use crate::terms::{CompareNote, FigureLeftOut};
 #[derive(Debug, Clone)]
 pub struct Question {
     pub source: Source,
-    /// A label selector of Prometheus, or an access log.
+    /// A label selector of Prometheus, a target group or load balancer of AWS, or an access log.
     pub a: String,
     /// `None`: A, later.
     pub b: Option<String>,
@@ -40,6 +41,8 @@ pub enum Source {
         /// Metrics that have other names than are known.
         named: Vec<Named>,
     },
+    /// As AWS's own command is set up.
+    CloudWatch,
     AccessLogs,
 }
 
@@ -75,6 +78,8 @@ pub enum ObserveError {
     PublicAddress { host: String, address: std::net::IpAddr },
     #[error(transparent)]
     Prometheus(#[from] PrometheusError),
+    #[error(transparent)]
+    CloudWatch(#[from] CloudWatchError),
 }
 
 impl ObserveError {
@@ -82,6 +87,7 @@ impl ObserveError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Prometheus(error) => error.is_usage(),
+            Self::CloudWatch(error) => error.is_usage(),
             Self::Address(error) => error.is_usage(),
             _ => true,
         }

@@ -120,6 +120,9 @@ pub fn left_out(why: &FigureLeftOut) -> String {
             latency(*bound_s)
         ),
         FigureLeftOut::NotInLog { figure } => format!("{figure}: an access log does not say it"),
+        FigureLeftOut::NotAtLoadBalancer { figure } => {
+            format!("{figure}: a load balancer's metrics do not say it")
+        }
     }
 }
 
@@ -239,7 +242,7 @@ pub fn note(note: &CompareNote) -> String {
         CompareNote::LinesLeftOut { side, lines, of } => format!(
             "{lines} of {of} lines of {side}'s log are not understood or say no response time"
         ),
-        CompareNote::SourceWarned { text } => format!("Prometheus remarks: {}", line(text)),
+        CompareNote::SourceWarned { text } => format!("remarked of the record: {}", line(text)),
     }
 }
 

@@ -118,6 +118,9 @@ pub fn left_out(why: &FigureLeftOut) -> String {
             of(*figure, &format!("ヒストグラムの最後の境界 {} を超えています", latency(*bound_s)))
         }
         FigureLeftOut::NotInLog { figure } => of(*figure, "アクセスログからはわかりません"),
+        FigureLeftOut::NotAtLoadBalancer { figure } => {
+            of(*figure, "ロードバランサーのメトリクスからはわかりません")
+        }
     }
 }
 
@@ -223,7 +226,7 @@ pub fn note(note: &CompareNote) -> String {
             "{side} のログの {of} 行のうち {lines} 行は、読めないか、応答時間がありません"
         ),
         CompareNote::SourceWarned { text } => {
-            format!("Prometheus からの注意: {}", line(text))
+            format!("記録元からの注意: {}", line(text))
         }
     }
 }

@@ -1,0 +1,290 @@
+//! What Amazon CloudWatch recorded of target groups behind an application load balancer, or of all
+//! that is behind one.
+//!
+//! In: a name and blocks of time. Out: p95, throughput and errors of each. AWS's own command asks,
+//! with its own credentials and region.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::range::{Blocks, Range};
+use crate::observe::Observed;
+use crate::place::ecs::{AwsError, ask};
+use crate::plan::traffic::parse_time;
+use crate::report::outside::line;
+use crate::terms::{CompareNote, FigureKind, Side};
+
+const NAMESPACE: &str = "AWS/ApplicationELB";
+const SERVICE: &str = "cloudwatch";
+/// From the request's leaving the load balancer to the reply's head, seconds.
+const RESPONSE_TIME: &str = "TargetResponseTime";
+/// What is asked for: by which name we know the answer, the metric and its statistic.
+const ASKED: [(&str, &str, &str); 3] = [
+    ("p95", RESPONSE_TIME, "p95"),
+    ("requests", "RequestCount", "Sum"),
+    ("failed", "HTTPCode_Target_5XX_Count", "Sum"),
+];
+/// CloudWatch keeps nothing shorter of it.
+const MINUTE_S: i64 = 60;
+/// A block of fewer requests has no p95.
+const REQUESTS_LEAST: f64 = 20.0;
+/// Names that are shown where none fits.
+const MOST_SHOWN: usize = 8;
+/// Why it does not tell what was asked for.
+#[derive(Debug, Error)]
+pub enum CloudWatchError {
+    #[error(transparent)]
+    Aws(#[from] AwsError),
+    #[error(
+        "{side}: CloudWatch knows no target group and no load balancer called '{name}', of the \
+         last two weeks and in the region that the aws command asks; {}",
+        there_are(.there)
+    )]
+    Unknown { side: Side, name: String, there: Vec<String> },
+    #[error("{side}: '{name}' may be {}; say which", .may_be.join(" or "))]
+    Ambiguous { side: Side, name: String, may_be: Vec<String> },
+    #[error(
+        "CloudWatch has no request of {side} ({name}) in {range}; it keeps minutes for 15 days, \
+         five minutes for 63 days and hours for 455"
+    )]
+    Nothing { side: Side, name: String, range: Range },
+    #[error("CloudWatch keeps whole minutes; give --block so many, such as 5m")]
+    Block,
+}
+
+fn there_are(names: &[String]) -> String {
+    match names {
+        [] => "there are none with metrics".to_string(),
+        names => format!("there are {}", names.join(", ")),
+    }
+}
+
+impl CloudWatchError {
+    /// The user's to mend on the command line.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, Self::Aws(_))
+    }
+}
+
+/// What has metrics of its own: its name, and the dimensions that tell it from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    name: String,
+    dimensions: Value,
+}
+
+/// All that has response times.
+///
+/// # Errors
+/// AWS says no.
+pub fn list() -> Result<Vec<Counted>, CloudWatchError> {
+    let arguments = ["--namespace", NAMESPACE, "--metric-name", RESPONSE_TIME];
+    Ok(counted(&ask((SERVICE, "list-metrics"), &arguments, None)?))
+}
+
+/// What was recorded of one, in blocks of whole minutes, and what was remarked of that.
+///
+/// # Errors
+/// AWS says no, or no request was counted.
+pub fn read(
+    (side, of): (Side, &Counted),
+    blocks: Blocks,
+) -> Result<(Observed, Vec<CompareNote>), CloudWatchError> {
+    if blocks.block_s % MINUTE_S != 0 {
+        return Err(CloudWatchError::Block);
+    }
+    let answer = ask((SERVICE, "get-metric-data"), &[], Some(&request(of, blocks)))?;
+    let nothing = || {
+        let range = Range { from_s: blocks.start_s, to_s: blocks.end_s() };
+        CloudWatchError::Nothing { side, name: of.name.clone(), range }
+    };
+    Ok((observed(&answer, blocks).ok_or_else(nothing)?, remarks(&answer)))
+}
+
+/// What has response times, zone by zone left out.
+fn counted(listed: &Value) -> Vec<Counted> {
+    let metrics = listed["Metrics"].as_array().into_iter().flatten();
+    let mut all: Vec<Counted> =
+        metrics.filter_map(|metric| of_dimensions(&metric["Dimensions"])).collect();
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    all
+}
+
+fn of_dimensions(dimensions: &Value) -> Option<Counted> {
+    let each = dimensions.as_array()?.iter();
+    let each: BTreeMap<&str, &str> =
+        each.filter_map(|it| Some((it["Name"].as_str()?, it["Value"].as_str()?))).collect();
+    let balancer = each.get("LoadBalancer")?;
+    let name = match (each.get("TargetGroup"), each.len()) {
+        (Some(group), 2) => group,
+        (None, 1) => balancer,
+        _ => return None,
+    };
+    Some(Counted { name: name.to_string(), dimensions: dimensions.clone() })
+}
+
+/// By its name, by what CloudWatch calls it (`targetgroup/NAME/ID`, `app/NAME/ID`) or by its ARN.
+///
+/// # Errors
+/// There is none of that name, or several are.
+pub fn find<'a>(
+    there: &'a [Counted],
+    side: Side,
+    name: &str,
+) -> Result<&'a Counted, CloudWatchError> {
+    let is_called = |one: &&Counted| {
+        let of_arn = [":", "/"].map(|before| format!("{before}{}", one.name));
+        one.name == name
+            || of_arn.iter().any(|end| name.ends_with(end))
+            || one.name.split('/').nth(1) == Some(name)
+    };
+    let found: Vec<&Counted> = there.iter().filter(is_called).collect();
+    let name = name.to_string();
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let there = there.iter().map(|one| one.name.clone()).take(MOST_SHOWN).collect();
+            Err(CloudWatchError::Unknown { side, name, there })
+        }
+        several => {
+            let may_be = several.iter().map(|one| one.name.clone()).collect();
+            Err(CloudWatchError::Ambiguous { side, name, may_be })
+        }
+    }
+}
+
+/// All figures of one side, as `get-metric-data` takes it.
+fn request(of: &Counted, blocks: Blocks) -> Value {
+    let at = |second| Timestamp::from_second(second).map_or(String::new(), |it| it.to_string());
+    let query = |(id, metric, statistic): (&str, &str, &str)| {
+        let metric = json!({
+            "Namespace": NAMESPACE, "MetricName": metric, "Dimensions": of.dimensions,
+        });
+        json!({
+            "Id": id,
+            "MetricStat": {"Metric": metric, "Period": blocks.block_s, "Stat": statistic},
+        })
+    };
+    json!({
+        "StartTime": at(blocks.start_s),
+        "EndTime": at(blocks.end_s()),
+        "ScanBy": "TimestampAscending",
+        "MetricDataQueries": ASKED.map(query),
+    })
+}
+
+/// `None`: no request was counted.
+fn observed(answer: &Value, blocks: Blocks) -> Option<Observed> {
+    let [p95, requests, failed] = ASKED.map(|(id, ..)| values(answer, id, blocks));
+    if requests.iter().flatten().all(|count| *count == 0.0) {
+        return None;
+    }
+    let enough = |count: &Option<f64>| count.is_some_and(|count| count >= REQUESTS_LEAST);
+    let p95 = p95.into_iter().zip(&requests).map(|(p95, count)| p95.filter(|_| enough(count)));
+    let share = |(failed, count): (Option<f64>, &Option<f64>)| {
+        // What did not happen is not counted.
+        count.filter(|count| *count > 0.0).map(|count| failed.unwrap_or(0.0) / count)
+    };
+    let errors = failed.into_iter().zip(&requests).map(share).collect();
+    let rate = |count: &Option<f64>| count.map(|count| count / blocks.block_s as f64);
+    Some(Observed {
+        start_s: blocks.start_s,
+        block_s: blocks.block_s as u32,
+        figures: [
+            (FigureKind::LatencyP95, p95.collect()),
+            (FigureKind::Throughput, requests.iter().map(rate).collect()),
+            (FigureKind::Errors, errors),
+        ]
+        .into(),
+    })
+}
+
+/// A value a block. An answer in several pages has the same name several times.
+fn values(answer: &Value, id: &str, blocks: Blocks) -> Vec<Option<f64>> {
+    let mut values = vec![None; blocks.count];
+    let results = answer["MetricDataResults"].as_array().into_iter().flatten();
+    for result in results.filter(|result| result["Id"] == id) {
+        let times = result["Timestamps"].as_array().into_iter().flatten();
+        let each = result["Values"].as_array().into_iter().flatten();
+        for (time, value) in times.zip(each) {
+            let at_s = time.as_str().and_then(parse_time).map(|ns| ns.div_euclid(1_000_000_000));
+            let block = at_s.map(|at_s| (at_s - blocks.start_s).div_euclid(blocks.block_s));
+            let block = block.and_then(|block| usize::try_from(block).ok());
+            if let Some(place) = block.and_then(|block| values.get_mut(block)) {
+                *place = value.as_f64();
+            }
+        }
+    }
+    values
+}
+
+fn remarks(answer: &Value) -> Vec<CompareNote> {
+    let messages = answer["Messages"].as_array().into_iter().flatten();
+    let said = messages.filter_map(|message| message["Value"].as_str());
+    said.map(|text| CompareNote::SourceWarned { text: line(text) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metric(dimensions: &[(&str, &str)]) -> Value {
+        let each = dimensions.iter().map(|(name, value)| json!({"Name": name, "Value": value}));
+        json!({"Dimensions": each.collect::<Vec<_>>()})
+    }
+
+    fn there() -> Vec<Counted> {
+        let balancer = ("LoadBalancer", "app/shop/50dc");
+        counted(&json!({"Metrics": [
+            metric(&[("TargetGroup", "targetgroup/web-b/98af"), balancer]),
+            metric(&[balancer, ("TargetGroup", "targetgroup/web-a/73e2")]),
+            metric(&[balancer, ("TargetGroup", "targetgroup/x/1"), ("AvailabilityZone", "a")]),
+            metric(&[balancer]),
+            metric(&[("LoadBalancer", "app/web-b/1234")]),
+        ]}))
+    }
+
+    #[test]
+    fn a_side_is_called_by_its_name_its_metrics_name_or_its_arn() {
+        let there = there();
+        assert_eq!(there.len(), 4, "none of a zone");
+        let arn = "arn:aws:elasticloadbalancing:eu-west-1:1:";
+        for (name, expected) in [
+            ("web-a", "targetgroup/web-a/73e2"),
+            ("targetgroup/web-b/98af", "targetgroup/web-b/98af"),
+            (&*format!("{arn}targetgroup/web-a/73e2"), "targetgroup/web-a/73e2"),
+            (&*format!("{arn}loadbalancer/app/shop/50dc"), "app/shop/50dc"),
+            ("shop", "app/shop/50dc"),
+        ] {
+            assert_eq!(find(&there, Side::A, name).unwrap().name, expected);
+        }
+        let said = |name| find(&there, Side::B, name).unwrap_err().to_string();
+        assert!(said("web-c").contains("there are app/shop/50dc, app/web-b/1234, targetgroup/"));
+        assert!(said("web-b").contains("app/web-b/1234 or targetgroup/web-b/98af"));
+    }
+
+    #[test]
+    fn values_stand_at_their_blocks_whatever_page_they_came_on() {
+        let blocks = Blocks { start_s: 1_794_787_200, block_s: 300, count: 3 };
+        let result = |id: &str, minutes: &[u32], values: &[f64]| {
+            let time = |minute: &u32| format!("2026-11-16T00:{minute:02}:00+00:00");
+            let times: Vec<String> = minutes.iter().map(time).collect();
+            json!({"Id": id, "Timestamps": times, "Values": values})
+        };
+        let answer = json!({"MetricDataResults": [
+            result("requests", &[0, 5], &[600.0, 10.0]),
+            result("p95", &[0, 5], &[0.12, 0.5]),
+            result("failed", &[0], &[6.0]),
+            result("requests", &[10], &[300.0]),
+            result("p95", &[10], &[0.2]),
+        ]});
+        let seen = observed(&answer, blocks).unwrap().figures;
+        assert_eq!(seen[&FigureKind::LatencyP95], [Some(0.12), None, Some(0.2)], "10 are too few");
+        assert_eq!(seen[&FigureKind::Errors], [Some(0.01), Some(0.0), Some(0.0)]);
+        assert_eq!(seen[&FigureKind::Throughput], [Some(2.0), Some(10.0 / 300.0), Some(1.0)]);
+        assert_eq!(observed(&json!({"MetricDataResults": []}), blocks), None);
+    }
+}
