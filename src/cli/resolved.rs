@@ -23,10 +23,12 @@ pub enum Reached {
 
 impl Reached {
     /// The machine, for as long as what is returned is kept. In a cluster nothing runs here that
-    /// others could disturb.
+    /// others could disturb, and next to nothing where another host sends the load, which takes a
+    /// turn there: it may be this one.
     pub fn turn(&self, turn: TurnArgument, stop: &StopSignal) -> Result<Option<Turn>, TurnError> {
         match self {
             Self::Cluster(..) => Ok(None),
+            Self::Remote(_, remote) if remote.from.is_some() => turn.take_shared(stop).map(Some),
             Self::Here | Self::Remote(..) => turn.take_alone(stop).map(Some),
         }
     }

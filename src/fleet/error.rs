@@ -42,6 +42,15 @@ pub enum FleetError {
     #[error("the generator on {host} ended before the load began: {said}")]
     HostEnded { host: String, said: String },
 
+    #[error(
+        "not all generators on {hosts} were ready within {} s, though ssh runs there{said}",
+        .within.as_secs()
+    )]
+    HostsSilent { hosts: String, within: Duration, said: String },
+
+    #[error("the system gives no random numbers")]
+    NoRandomNumbers,
+
     #[error("stopped before the load began")]
     Stopped,
 

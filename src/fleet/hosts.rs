@@ -17,6 +17,7 @@ use std::time::Duration;
 use super::TOKEN;
 use super::collector::{Collector, OnLoss};
 use super::error::FleetError;
+use super::identifier;
 use super::message::Gate;
 use crate::terms::StopSignal;
 
@@ -79,18 +80,15 @@ impl fmt::Display for Host {
     }
 }
 
-/// Hosts, and what each of them is to run. No `Debug`: files and token are secret.
+/// Hosts, and what each of them is to run. No `Debug`: files may be secret.
 #[derive(Clone, PartialEq)]
 pub struct ForHosts {
     /// At least one.
     pub hosts: Vec<Host>,
     /// Of `sweetspot`, without where it joins; they name a file as [`FOLDER`] and its name.
     pub arguments: Vec<String>,
+    /// By name.
     pub files: Vec<(String, String)>,
-    /// Who joins has to know it.
-    pub token: String,
-    /// For all to gather.
-    pub within: Duration,
     pub on_loss: OnLoss,
 }
 
@@ -100,25 +98,34 @@ pub const FOLDER: &str = "./";
 /// This program, as the kernel has it even where its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// Has the hosts run generators, and waits for them. They end when the second is dropped.
+/// Has the hosts run generators, and waits for them for at most `within`. They end when the second
+/// is dropped.
 ///
 /// # Errors
 /// ssh is not here or one of them has ended, too few came in time, or the user wanted to end.
-pub fn gather_hosts(order: &ForHosts, stop: &StopSignal) -> Result<(Collector, Hosts), FleetError> {
+pub fn gather_hosts(
+    order: &ForHosts,
+    within: Duration,
+    stop: &StopSignal,
+) -> Result<(Collector, Hosts), FleetError> {
+    let token = identifier()?;
     let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let unusable = |source| FleetError::Listen { address: here.to_string(), source };
     let listener = TcpListener::bind(here).map_err(unusable)?;
     let collector = listener.local_addr().map_err(unusable)?;
     let begin = |host: &Host| {
-        Running::begin(host, order, collector)
+        Running::begin(host, (order, &token), collector)
             .map_err(|source| FleetError::Ssh { host: host.to_string(), source })
     };
     let mut hosts = Hosts(order.hosts.iter().map(begin).collect::<Result<_, _>>()?);
-    let many = (order.hosts.len() as u16, order.within);
+    let many = (order.hosts.len() as u16, within);
     let mut look = || if stop.is_raised() { Err(FleetError::Stopped) } else { hosts.check() };
-    let gate = Gate::of_own(&order.token);
-    let collector = Collector::gather(&listener, many, &gate, order.on_loss, &mut look)?;
-    Ok((collector, hosts))
+    let gate = Gate::of_own(&token);
+    match Collector::gather(&listener, many, &gate, order.on_loss, &mut look) {
+        Ok(collector) => Ok((collector, hosts)),
+        Err(FleetError::TooFew { .. }) => Err(hosts.silent(within)),
+        Err(error) => Err(error),
+    }
 }
 
 /// The hosts' generators; ended when they are dropped.
@@ -139,21 +146,37 @@ impl Hosts {
     pub fn check(&mut self) -> Result<(), FleetError> {
         for one in &mut self.0 {
             if one.ssh.try_wait().is_ok_and(|status| status.is_some()) {
-                let said = one.said.lock().unwrap_or_else(PoisonError::into_inner).join(" / ");
-                return Err(FleetError::HostEnded { host: one.host.to_string(), said });
+                let (host, said) = (one.host.to_string(), one.said());
+                return Err(FleetError::HostEnded { host, said });
             }
         }
         Ok(())
     }
+
+    /// Not all came in time, and none has ended.
+    fn silent(&self, within: Duration) -> FleetError {
+        let names = self.0.iter().map(|one| one.host.to_string()).collect::<Vec<_>>();
+        let said = self.0.iter().map(Running::said).filter(|said| !said.is_empty());
+        let said = said.map(|said| format!("; said there: {said}")).collect();
+        FleetError::HostsSilent { hosts: names.join(", "), within, said }
+    }
 }
 
 impl Running {
-    fn begin(host: &Host, order: &ForHosts, collector: SocketAddr) -> io::Result<Self> {
+    fn said(&self) -> String {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).join(" / ")
+    }
+
+    fn begin(
+        host: &Host,
+        (order, token): (&ForHosts, &str),
+        collector: SocketAddr,
+    ) -> io::Result<Self> {
         let mut copy = File::open(OWN_PROGRAM)?;
         let bytes = copy.metadata()?.len();
         // One that is free here is mostly free there.
         let far = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
-        let arguments = script(order, far)?;
+        let arguments = script(order, token, far)?;
         let system = format!("Linux {}", std::env::consts::ARCH);
         let there = THERE.replace("SYSTEM", &system).replace("BYTES", &bytes.to_string());
         let mut command = Command::new("ssh");
@@ -202,13 +225,13 @@ impl Drop for Running {
 }
 
 /// Writes the files and runs the program, as a shell reads it.
-fn script(order: &ForHosts, collector: SocketAddr) -> io::Result<String> {
+fn script(order: &ForHosts, token: &str, collector: SocketAddr) -> io::Result<String> {
     let quoted = |text| shlex::try_quote(text).map_err(io::Error::other);
     let mut text = String::new();
     for (name, content) in &order.files {
         text += &format!("printf %s {} >{}\n", quoted(content)?, quoted(name)?);
     }
-    text += &format!("export {TOKEN}={}\n./sweetspot", quoted(&order.token)?);
+    text += &format!("export {TOKEN}={}\n./sweetspot", quoted(token)?);
     for word in &order.arguments {
         text += &format!(" {}", quoted(word)?);
     }
@@ -247,11 +270,9 @@ mod tests {
             hosts: Vec::new(),
             arguments: vec!["load".to_string(), odd.to_string()],
             files: vec![("file0".to_string(), odd.to_string())],
-            token: odd.to_string(),
-            within: Duration::ZERO,
             on_loss: OnLoss::End,
         };
-        let script = script(&order, "127.0.0.1:2".parse().unwrap()).unwrap();
+        let script = script(&order, odd, "127.0.0.1:2".parse().unwrap()).unwrap();
         // Not by its own name: another test's child may still have it open.
         let script = script.replace("./sweetspot", "sh ./sweetspot");
         let run = Command::new("sh").args(["-c", &script]).current_dir(&folder).status().unwrap();

@@ -131,6 +131,7 @@ impl Fit {
             contention: figure(demand.contention, 3),
             crowding: figure(demand.crowding, 4),
             switching: demand.switching,
+            accept_gap_s: demand.accept_gap_s,
             generator_s: demand.generator_s,
             cv2: demand.cv2,
         }

@@ -38,7 +38,7 @@ pub use process::{cpu_clock_ns, thread_names, title};
 pub use sampler::{CoreChoice, Sampler};
 pub use serving::Serving;
 pub use stats::StatsSource;
-pub use tree::{all_pids, group_processes, parent};
+pub use tree::{age, all_pids, group_processes, parent};
 pub use watched::{RoleOf, Seen, Watched};
 
 /// Time between two looks. CPU clocks are exact whenever they are read; this bounds how long a

@@ -9,9 +9,10 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::process::{LookDepth, Process, Resources, States, tick_ns};
-use super::text;
+use super::text::{self, Stat};
 use super::watched::Watched;
 
 /// All process ids that `/proc` shows, in no particular order.
@@ -29,10 +30,20 @@ pub fn parent(pid: u32) -> Option<u32> {
 }
 
 fn parent_with(pid: u32, buffer: &mut [u8]) -> Option<u32> {
+    alive(pid, buffer).map(|seen| seen.parent)
+}
+
+/// How long a process has been there; `None`: it has ended, or was never there.
+pub fn age(pid: u32) -> Option<Duration> {
+    let began = alive(pid, &mut [0; 1024])?.start_ticks;
+    Some(Duration::from_nanos(ticks_since_boot().saturating_sub(began) * tick_ns()))
+}
+
+/// `None` when it is gone, also when only its end waits to be collected.
+fn alive(pid: u32, buffer: &mut [u8]) -> Option<Stat<'_>> {
     let file = File::open(format!("/proc/{pid}/stat")).ok()?;
     let length = file.read_at(buffer, 0).ok()?;
-    let seen = text::stat(&buffer[..length])?;
-    (!matches!(seen.state, b'Z' | b'X')).then_some(seen.parent)
+    text::stat(&buffer[..length]).filter(|seen| !matches!(seen.state, b'Z' | b'X'))
 }
 
 /// Clock ticks since the machine's boot, as `start_ticks` counts.

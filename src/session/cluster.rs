@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::local::{RunOptions, now};
 use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
+use crate::fleet::{FleetError, identifier};
 use crate::place::PlaceError;
 use crate::place::kubernetes::{self, Lease, LeaseError, OwnApp, PodOf, Pods, PodsSettings};
 use crate::plan::{Cluster, Plan, Surroundings};
@@ -17,7 +18,7 @@ use crate::store::Store;
 use crate::terms::{Bytes, Configuration, Secrets, StopSignal};
 
 pub use crate::place::kubernetes::Restored;
-pub use connect::{ConnectError, Found, connect, identifier};
+pub use connect::{ConnectError, Found, connect};
 
 /// Beside a session's own time: for pods to come up and to end.
 const AROUND: Duration = Duration::from_secs(900);
@@ -94,7 +95,7 @@ fn session<'a>(
 }
 
 fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSettings, PlaceError> {
-    let unusable = |error: ConnectError| PlaceError::Elsewhere(error.to_string());
+    let unusable = |error: FleetError| PlaceError::Elsewhere(error.to_string());
     let (run, token) = (identifier().map_err(unusable)?, identifier().map_err(unusable)?);
     let secrets = Secrets::default()
         .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))

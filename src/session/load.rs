@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use crate::fleet::{
-    FOLDER as FILES_OF_HOSTS, Host, OnLoss, Relay, TOKEN as FLEET_TOKEN, hand_over,
+    FOLDER as FILES_OF_HOSTS, ForHosts, Host, OnLoss, Relay, TOKEN as FLEET_TOKEN, hand_over,
 };
 use crate::load::shape::Part;
 pub use crate::load::shape::{Shape, Stages};
@@ -37,7 +37,7 @@ use crate::terms::{
     Warning,
 };
 use addresses::{addresses, reachable};
-pub use asked::{Asked, ClusterAsked, FleetAsked, HostsAsked, Role};
+pub use asked::{Asked, ClusterAsked, FleetAsked, Role};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use describe::describe;
 pub use error::LoadVerbError;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::cluster::{identifier, requests};
+use super::cluster::requests;
 use super::load::LoadVerbError;
 use super::load::addresses::{addresses, reachable};
 use super::local::{RunOptions, now};
@@ -12,7 +12,7 @@ use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::load::{TlsOptions, TlsSettings};
 use crate::place::PlaceError;
 use crate::place::local::inherited_secrets;
-use crate::place::remote::{self, FILES_OF_HOST, ForHosts, Host, OnLoss, RemoteSettings, TO_JOIN};
+use crate::place::remote::{self, FILES_OF_HOST, ForHosts, Host, OnLoss, RemoteSettings};
 use crate::plan::traffic::Scheme;
 use crate::plan::{Plan, Platform, Remote};
 use crate::report::{Reporter, Stored};
@@ -124,7 +124,7 @@ fn place(
         restore: commands.restore.clone(),
         hands_on: remote.by != Platform::Any,
         files: commands.files.clone(),
-        from: remote.from.as_ref().map(|host| from(plan, remote, host)).transpose()?,
+        from: remote.from.as_ref().map(|host| from(plan, remote, host)),
         targets: plan.targets.clone(),
         connection: plan.connection,
         timeout: plan.timeout,
@@ -135,18 +135,16 @@ fn place(
 }
 
 /// How another host is to send the loads.
-fn from(plan: &Plan, remote: &Remote, host: &Host) -> Result<ForHosts, PlaceError> {
+fn from(plan: &Plan, remote: &Remote, host: &Host) -> ForHosts {
     let (arguments, files) = requests::of(&plan.targets, plan.timeout, FILES_OF_HOST);
     let load = ["load".to_string(), remote.url.to_string()];
     let one = ["--generators".to_string(), "1".to_string()];
-    Ok(ForHosts {
+    ForHosts {
         hosts: vec![host.clone()],
         arguments: load.into_iter().chain(arguments).chain(one).collect(),
         files: files.into_iter().collect(),
-        token: identifier().map_err(|error| PlaceError::Elsewhere(error.to_string()))?,
-        within: TO_JOIN,
         on_loss: OnLoss::End,
-    })
+    }
 }
 
 /// What the user or its platform says of it.

@@ -6,6 +6,7 @@ pub(crate) mod between;
 pub(crate) mod compared;
 pub(crate) mod flow;
 pub(crate) mod goals;
+pub(crate) mod hopeless;
 pub(crate) mod instrument;
 pub(crate) mod limit;
 pub(crate) mod load;

@@ -116,6 +116,10 @@ pub struct FittedDemand {
     /// CPU as with one.
     #[serde(default)]
     pub switching: f64,
+    /// A worker of several that has a request takes in the next one when a request ends, and else
+    /// not before this has passed, seconds; 0: at once.
+    #[serde(default)]
+    pub accept_gap_s: f64,
     /// CPU of the load generator, where it shared the server's cores; 0 where it did not.
     pub generator_s: f64,
     /// Squared coefficient of variation of the latency of one client alone.

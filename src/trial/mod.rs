@@ -7,10 +7,9 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::place::{Offer, Place, PlaceError, Started};
-use crate::summary::flow::Rising;
-use crate::summary::instrument::Lagging;
+use crate::summary::hopeless::Hopeless;
 use crate::terms::{
-    BootFailure, Configuration, ConnectionMode, LiveSecond, Offered, Phase, TrialRecord, Variant,
+    BootFailure, Configuration, ConnectionMode, LiveSecond, Offered, TrialRecord, Variant,
 };
 
 /// One trial to run.
@@ -118,10 +117,13 @@ impl<'a> Runner<'a> {
             seed: order.seed,
             connection: order.connection,
         };
-        let mut hopeless = Hopeless::new(order);
+        let mut hopeless = hopeless(order);
         let observed = self.place.offer(&offer, &mut |second| {
             tell(Progress::Second(*second));
-            hopeless.look(second)
+            match hopeless.look(second) {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
         })?;
         if observed.failure.is_some() {
             self.running = None;
@@ -170,53 +172,26 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Ends a load that the server clearly cannot carry: the mean number in flight over a second has
-/// stayed above max(rate x latency limit, 2 x workers x threads) for three seconds, and rises. And
-/// one that says nothing of the server, since its generator was late from the first second on.
-struct Hopeless {
-    most_in_flight: Option<f64>,
-    rising: Rising,
-    latency_limit: Option<Duration>,
-    lagging: Lagging,
-}
-
-impl Hopeless {
-    fn new(order: &Order) -> Self {
-        let most_in_flight = order.offered.rate().zip(order.latency_limit).map(|(rate, limit)| {
-            let by_latency = rate.as_per_second() * limit.as_secs_f64();
-            by_latency.max(2.0 * f64::from(order.configuration.slots()))
-        });
-        Self {
-            most_in_flight,
-            rising: Rising::default(),
-            latency_limit: order.latency_limit,
-            lagging: Lagging::default(),
-        }
-    }
-
-    fn look(&mut self, second: &LiveSecond) -> ControlFlow<()> {
-        if second.phase == Phase::Drain {
-            return ControlFlow::Continue(());
-        }
-        let is_rising =
-            self.most_in_flight.is_some_and(|most| self.rising.look(second.in_flight_mean, most));
-        self.lagging.look(second, self.latency_limit);
-        if is_rising || self.lagging.is_hopeless(second) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
+/// Ends a load that is of no use. Its server may well have as many in flight as come within the
+/// latency limit, and twice as many as it can work on at a time.
+fn hopeless(order: &Order) -> Hopeless {
+    let most_in_flight = order.offered.rate().zip(order.latency_limit).map(|(rate, limit)| {
+        let by_latency = rate.as_per_second() * limit.as_secs_f64();
+        by_latency.max(2.0 * f64::from(order.configuration.slots()))
+    });
+    Hopeless::new(most_in_flight, order.latency_limit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Arrivals, Rate};
+    use crate::summary::hopeless::NoUse;
+    use crate::terms::{Arrivals, Phase, Rate};
 
-    fn hopeless(rate: f64) -> Hopeless {
+    /// How many in flight are too many for 2 workers x 4 threads within 200 ms.
+    fn line(rate: f64) -> f64 {
         let rate = Rate::per_second(rate).unwrap();
-        Hopeless::new(&Order {
+        let order = Order {
             configuration: Configuration::new(2, 4).unwrap(),
             variant: Variant::AS_IT_IS,
             fresh_start: false,
@@ -226,7 +201,13 @@ mod tests {
             seed: 1,
             connection: None,
             latency_limit: Some(Duration::from_millis(200)),
-        })
+        };
+        let is_too_many = |least: &f64| {
+            let mut hopeless = hopeless(&order);
+            let rising = [0.0, 0.1, 0.2].map(|more| hopeless.look(&second(least + more)));
+            rising[2] == Some(NoUse::Overload)
+        };
+        (1..200).map(f64::from).find(is_too_many).unwrap()
     }
 
     fn second(in_flight_mean: f64) -> LiveSecond {
@@ -245,41 +226,8 @@ mod tests {
     }
 
     #[test]
-    fn three_rising_seconds_above_the_line_end_the_load() {
-        let mut hopeless = hopeless(200.0);
-        for in_flight in [41.0, 60.0] {
-            assert!(hopeless.look(&second(in_flight)).is_continue());
-        }
-        assert!(hopeless.look(&second(80.0)).is_break());
-    }
-
-    #[test]
-    fn three_seconds_all_late_end_the_load_once_one_of_them_was_measured() {
-        let late = |at: u64, phase, lag_ms| LiveSecond {
-            at: Duration::from_secs(at),
-            phase,
-            send_lag_p99: Some(Duration::from_millis(lag_ms)),
-            ..second(1.0)
-        };
-        // A twentieth of the limit of 200 ms may be late.
-        let ends = |lags_ms: &[u64], warm_up: u64| {
-            let mut hopeless = hopeless(200.0);
-            (1..).zip(lags_ms).find_map(|(at, lag_ms)| {
-                let phase = if at <= warm_up { Phase::WarmUp } else { Phase::Measure };
-                hopeless.look(&late(at, phase, *lag_ms)).is_break().then_some(at)
-            })
-        };
-        assert_eq!(ends(&[11, 11, 11, 11], 0), Some(3));
-        assert_eq!(ends(&[11, 11, 11, 11], 2), Some(3));
-        assert_eq!(ends(&[11, 11, 11, 11, 11], 4), Some(5), "nothing was measured before");
-        assert_eq!(ends(&[10, 11, 11, 11, 11], 0), None, "it may yet be one in a hundred");
-    }
-
-    #[test]
-    fn a_queue_that_falls_again_or_stays_below_goes_on() {
-        let mut hopeless = hopeless(200.0);
-        for in_flight in [41.0, 60.0, 50.0, 60.0, 39.0, 41.0, 42.0, 39.0] {
-            assert!(hopeless.look(&second(in_flight)).is_continue(), "{in_flight}");
-        }
+    fn too_many_in_flight_are_more_than_come_within_the_limit_or_twice_the_slots() {
+        assert_eq!(line(200.0), 41.0, "200/s x 200 ms");
+        assert_eq!(line(10.0), 17.0, "2 x 2 x 4");
     }
 }

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use super::elsewhere;
 use crate::cli::UsageError;
 use crate::session::load::{
-    ClusterAsked, FILES_OF_HOSTS, FLEET_TOKEN, FleetAsked, Host, HostsAsked, OnLoss, Role,
+    ClusterAsked, FILES_OF_HOSTS, FLEET_TOKEN, FleetAsked, ForHosts, Host, OnLoss, Role,
 };
 use crate::terms::parse_duration;
 
@@ -106,13 +106,9 @@ impl FleetArguments {
     }
 }
 
-fn for_hosts(
-    hosts: Vec<Host>,
-    on_loss: OnLoss,
-    typed: &[String],
-) -> Result<HostsAsked, UsageError> {
+fn for_hosts(hosts: Vec<Host>, on_loss: OnLoss, typed: &[String]) -> Result<ForHosts, UsageError> {
     let (arguments, files) = elsewhere::of(typed, FILES_OF_HOSTS)?;
     let many = ["--generators".to_string(), hosts.len().to_string()];
     let arguments = ["load".to_string()].into_iter().chain(arguments).chain(many).collect();
-    Ok(HostsAsked { hosts, on_loss, arguments, files })
+    Ok(ForHosts { hosts, on_loss, arguments, files })
 }

@@ -59,6 +59,11 @@ pub enum FleetError {
         name: String,
         why: String,
     },
+    /// What the collector's pod says cannot be read any more, though the API server answers.
+    Silent {
+        pod: String,
+        node: String,
+    },
     /// Not all pods ran in time; why the first of them did not, as far as it is said.
     Late {
         role: &'static str,
@@ -89,6 +94,11 @@ impl fmt::Display for FleetError {
         match self {
             Self::Api(error) => error.fmt(f),
             Self::Pod { name, why } => write!(f, "pod {name} cannot run: {why}"),
+            Self::Silent { pod, node } => write!(
+                f,
+                "pod {pod} cannot be read any more: its node {node} does not answer, and the API \
+                 server does; look at it with: kubectl describe node {node}"
+            ),
             Self::Late { role, running, wanted, within, why } => {
                 let seconds = within.as_secs();
                 write!(f, "{running} of {wanted} {role} pods ran within {seconds} s")?;
@@ -159,7 +169,7 @@ impl<'a> Fleet<'a> {
     /// again, and what it says of loads is handed on once.
     ///
     /// # Errors
-    /// The API server has not answered for a minute.
+    /// The API server has not answered for a minute, or the pod's node.
     pub fn next_said(&mut self) -> Result<Option<Said>, FleetError> {
         while let Some(line) = self.next_line()? {
             match Relay::read(&line) {
@@ -187,9 +197,8 @@ impl<'a> Fleet<'a> {
             match next {
                 Some(Ok(line)) => return Ok(Some(line)),
                 None if self.has_ended() => return Ok(None),
-                Some(Err(error)) if !error.is_passing() || began.elapsed() > OUTAGE => {
-                    return Err(error.into());
-                }
+                Some(Err(error)) if !error.is_passing() => return Err(error.into()),
+                Some(Err(error)) if began.elapsed() > OUTAGE => return Err(self.silence(error)),
                 None | Some(Err(_)) if began.elapsed() > OUTAGE => return Ok(None),
                 None | Some(Err(_)) => {
                     self.lines = None;
@@ -205,6 +214,17 @@ impl<'a> Fleet<'a> {
             Ok(Some(pod)) => !matches!(pods::state(&pod), State::Running | State::Waiting(_)),
             Ok(None) => true,
             Err(_) => false,
+        }
+    }
+
+    /// Logs come from the node, and all else from the API server itself.
+    fn silence(&self, error: ApiError) -> FleetError {
+        match self.api.get(&self.pod_path()) {
+            Ok(Some(pod)) => {
+                let node = pod["spec"]["nodeName"].as_str().unwrap_or_default().to_string();
+                FleetError::Silent { pod: self.collector.clone(), node }
+            }
+            _ => error.into(),
         }
     }
 

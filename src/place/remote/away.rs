@@ -11,7 +11,7 @@ use crate::place::PlaceError;
 use crate::terms::{LiveSecond, LoadRecord, StopSignal};
 
 /// To be copied there, and to join.
-pub const WITHIN: Duration = Duration::from_secs(120);
+const WITHIN: Duration = Duration::from_secs(120);
 
 /// A rate beyond what one loop can send is beyond one app.
 const LOOPS: u16 = 1;
@@ -28,7 +28,7 @@ impl Away {
     /// # Errors
     /// It cannot be had to.
     pub fn begin(order: &ForHosts, stop: &StopSignal) -> Result<Self, PlaceError> {
-        let (collector, hosts) = gather_hosts(order, stop).map_err(in_words)?;
+        let (collector, hosts) = gather_hosts(order, WITHIN, stop).map_err(in_words)?;
         Ok(Self { collector, _hosts: hosts })
     }
 

@@ -18,7 +18,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::away::Away;
-pub use self::away::WITHIN as TO_JOIN;
 use self::command::Ran;
 use self::note::{Note, NoteError, Written};
 pub use self::settings::{Destination, RemoteSettings};

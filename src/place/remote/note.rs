@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::monitor;
 use crate::place::private;
 
 /// What is written down. No `Debug`: the command may hold a secret.
@@ -167,7 +168,8 @@ impl Note {
         let written = fs::metadata(&own).and_then(|it| it.modified()).ok()?;
         let pid: u32 = fs::read_to_string(&own).ok()?.trim().parse().ok()?;
         // A later process may have its id.
-        (began(pid)? <= written + Duration::from_secs(1)).then_some(pid)
+        let began = SystemTime::now() - monitor::age(pid)?;
+        (began <= written + Duration::from_secs(1)).then_some(pid)
     }
 
     /// The app is as it was.
@@ -186,22 +188,6 @@ fn command_beside(note: &Path) -> PathBuf {
     let mut name = note.as_os_str().to_owned();
     name.push(COMMAND);
     PathBuf::from(name)
-}
-
-/// When this process began; `None`: it has ended, or was never there.
-fn began(pid: u32) -> Option<SystemTime> {
-    /// Of the kernel's clock ticks.
-    const TICKS_A_SECOND: f64 = 100.0;
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace();
-    // State and start are fields 3 and 22 of proc(5).
-    let (state, start) = (fields.next()?, fields.nth(18)?);
-    let up = fs::read_to_string("/proc/uptime").ok()?;
-    let up_s: f64 = up.split_ascii_whitespace().next()?.parse().ok()?;
-    let age_s = (up_s - start.parse::<f64>().ok()? / TICKS_A_SECOND).max(0.0);
-    let has_ended = ["Z", "X"].contains(&state);
-    (!has_ended).then(|| SystemTime::now() - Duration::from_secs_f64(age_s))
 }
 
 /// A note that is there, locked; `None`: another has it.

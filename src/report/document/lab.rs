@@ -151,10 +151,14 @@ pub fn document(result: &LabResult) -> Document {
 pub fn result(result: &LabResult) -> String {
     let mut text = format!("{}: {}\n", result.lab, result.title);
     let machine = &result.machine;
-    text += &sentence(&format!(
-        "here: {} ({} cores, {}); the article: {}",
-        machine.cpu_model, machine.cores, machine.memory_bytes, result.published_machine
-    ));
+    let here =
+        format!("here: {} ({} cores, {})", machine.cpu_model, machine.cores, machine.memory_bytes);
+    let article = match result.runs.iter().any(|run| run.published.is_some()) {
+        true => format!("; the article: {}", result.published_machine),
+        // Of an app as it comes nobody has published runs.
+        false => String::new(),
+    };
+    text += &sentence(&(here + &article));
     if let Some(scale) = result.scale {
         text += &sentence(&format!(
             "rates are the article's x {scale:.2}, so that they mean as much work for this machine"

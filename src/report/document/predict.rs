@@ -60,6 +60,13 @@ fn request(report: &PredictReport) -> Section {
         facts.push(fact("CPU outside it", &demand.cpu_free_s));
     }
     facts.push(fact("waits", &demand.wait_s));
+    if demand.accept_gap_s > 0.0 {
+        let least = format!(
+            "{} while none ends, in a worker of several",
+            figures::latency(demand.accept_gap_s)
+        );
+        facts.push(("before the next is taken in", least));
+    }
     let fitted = format!(
         "fitted to {}, which it meets within {}",
         figures::count(report.fit.residuals.len() as u64, "saturated trial", "saturated trials"),

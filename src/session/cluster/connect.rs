@@ -2,7 +2,6 @@
 //!
 //! In: a context and a namespace, or none. Out: an API to ask, and where.
 
-use ring::rand::{SecureRandom, SystemRandom};
 use thiserror::Error;
 
 #[cfg(feature = "kubernetes")]
@@ -24,8 +23,6 @@ pub enum ConnectError {
     Production { context: String, server: String },
     #[error(transparent)]
     Api(#[from] ApiError),
-    #[error("the system gives no random numbers")]
-    NoRandomNumbers,
 }
 
 impl ConnectError {
@@ -33,7 +30,7 @@ impl ConnectError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::NotBuilt | Self::Production { .. } => true,
-            Self::Api(_) | Self::NoRandomNumbers => false,
+            Self::Api(_) => false,
         }
     }
 }
@@ -72,14 +69,4 @@ pub fn connect(
     _is_confirmed: bool,
 ) -> Result<Found, ConnectError> {
     Err(ConnectError::NotBuilt)
-}
-
-/// What nobody else has: 16 hexadecimal digits.
-///
-/// # Errors
-/// The system gives no random numbers.
-pub fn identifier() -> Result<String, ConnectError> {
-    let mut bytes = [0; 8];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| ConnectError::NoRandomNumbers)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

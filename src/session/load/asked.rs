@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::fleet::{Host, OnLoss};
+use crate::fleet::{ForHosts, OnLoss};
 use crate::load::shape::Shape;
 use crate::load::{Closing, Length, Placement, Protocol, TlsOptions};
 use crate::plan::traffic::LogSpec;
@@ -58,8 +58,8 @@ pub struct Asked {
     pub placement: Placement,
 }
 
-/// A load sent together.
-#[derive(Debug, Clone, PartialEq)]
+/// A load sent together. No `Debug`: token and files may be secret.
+#[derive(Clone, PartialEq)]
 pub struct FleetAsked {
     /// Generators in all.
     pub generators: u16,
@@ -74,7 +74,7 @@ pub struct FleetAsked {
 }
 
 /// What this program does for it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Role {
     /// It sends nothing itself.
     Collect { listen: SocketAddr, on_loss: OnLoss },
@@ -83,23 +83,11 @@ pub enum Role {
     /// Pods of a cluster collect and generate.
     Pods(ClusterAsked),
     /// Other hosts generate, and this program collects.
-    Hosts(HostsAsked),
-}
-
-/// The hosts that send a load.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HostsAsked {
-    /// At least one.
-    pub hosts: Vec<Host>,
-    pub on_loss: OnLoss,
-    /// Of `sweetspot` there.
-    pub arguments: Vec<String>,
-    /// What they name as [`FILES_OF_HOSTS`](super::FILES_OF_HOSTS) and the name.
-    pub files: Vec<(String, String)>,
+    Hosts(ForHosts),
 }
 
 /// The pods of a cluster that send a load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ClusterAsked {
     pub image: String,
     /// `None`: as the cluster has it.

@@ -9,9 +9,9 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use ring::digest::{SHA256, digest};
 
-use super::asked::{FleetAsked, HostsAsked, Role};
+use super::asked::{FleetAsked, Role};
 use super::error::LoadVerbError;
-use crate::fleet::{self, Collector, FleetError, Gate, Gathered, Membership, OnLoss};
+use crate::fleet::{self, Collector, FleetError, ForHosts, Gate, Gathered, Membership, OnLoss};
 use crate::load::LoadSpec;
 use crate::load::shape::Shape;
 use crate::terms::{
@@ -106,7 +106,7 @@ pub(super) fn doubts(generators: &[FleetMember], role: &Role) -> (Vec<Warning>, 
         warnings.push(GeneratorDoubt::BeganApart { apart_s: apart.as_secs_f64() }.into());
     }
     let goes_on = match role {
-        Role::Collect { on_loss, .. } | Role::Hosts(HostsAsked { on_loss, .. }) => {
+        Role::Collect { on_loss, .. } | Role::Hosts(ForHosts { on_loss, .. }) => {
             *on_loss == OnLoss::GoOn
         }
         Role::Join { .. } | Role::Pods(_) => false,

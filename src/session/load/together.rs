@@ -8,15 +8,17 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::asked::{ClusterAsked, FleetAsked, HostsAsked, Role};
+use super::asked::{ClusterAsked, FleetAsked, Role};
 use super::cluster::{self, Sending};
 use super::error::LoadVerbError;
 use super::prepared::{Finished, Prepared};
 use super::receivers::{Receivers, Seconds};
 use super::{fleet, tls};
-use crate::fleet::{Collector, FleetError, ForHosts, Gathered, Offer, Orders, Relay, gather_hosts};
+use crate::fleet::{
+    Collector, FleetError, ForHosts, Gathered, Offer, Orders, Relay, gather_hosts, identifier,
+};
 use crate::load::{self, Length};
-use crate::session::cluster::{connect, identifier};
+use crate::session::cluster::connect;
 use crate::terms::{LiveSecond, LoadSecond, StopSignal};
 
 /// For a load in pods that ends by its count.
@@ -136,20 +138,12 @@ fn relay_one(
 /// Has other hosts send it.
 fn on_hosts(
     prepared: &Prepared,
-    (asked, hosts): (&FleetAsked, &HostsAsked),
+    (asked, hosts): (&FleetAsked, &ForHosts),
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     second: &mut dyn FnMut(LoadSecond),
 ) -> Result<Gathered, LoadVerbError> {
-    let order = ForHosts {
-        hosts: hosts.hosts.clone(),
-        arguments: hosts.arguments.clone(),
-        files: hosts.files.clone(),
-        token: identifier()?,
-        within: asked.within,
-        on_loss: hosts.on_loss,
-    };
-    let (mut collector, _hosts) = gather_hosts(&order, stop)?;
+    let (mut collector, _hosts) = gather_hosts(hosts, asked.within, stop)?;
     let gathered = collector.send(prepared.spec.loops, None, stop, watch, second);
     collector.dismiss();
     Ok(gathered?)

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::LoadVerbError;
 use crate::load::{self, Length, LoadSpec};
-use crate::summary::flow::Rising;
-use crate::summary::instrument::Lagging;
+use crate::summary::hopeless::{Hopeless, NoUse};
 use crate::terms::{Goals, LiveSecond, LoadRecord, Offered, Phase, Rate, Slo, StopSignal};
 
 /// What is to be sent.
@@ -128,17 +127,14 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Ends a load that the server clearly cannot carry: the mean number in flight over a second has
-/// been above the offer's line for three seconds, and rises; or far above it. And one that says
-/// nothing of the server, since its generator was late from the first second on.
+/// Ends a load that is of no use, also one with far more in flight than the offer's line, and waits
+/// for the last replies only as long as they could matter.
 pub struct Watch {
     most_in_flight: Option<f64>,
     /// Replies are awaited until then.
     until: Duration,
-    rising: Rising,
+    hopeless: Hopeless,
     is_overloaded: bool,
-    tightest: Option<Duration>,
-    lagging: Lagging,
 }
 
 impl Watch {
@@ -146,32 +142,28 @@ impl Watch {
         Self {
             most_in_flight: offer.most_in_flight,
             until: (offer.settle + offer.duration).saturating_add(offer.patience),
-            rising: Rising::default(),
+            hopeless: Hopeless::new(offer.most_in_flight, offer.tightest),
             is_overloaded: false,
-            tightest: offer.tightest,
-            lagging: Lagging::default(),
         }
     }
 
-    /// Whether it was ended as hopeless.
+    /// It was ended because the server could not carry it.
     pub fn is_overloaded(&self) -> bool {
         self.is_overloaded
     }
 
     /// Looks at a second that has passed, and breaks where the load should end.
     pub fn look(&mut self, second: &LiveSecond) -> ControlFlow<()> {
-        if second.phase == Phase::Drain {
-            let is_over = second.at >= self.until;
-            return if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        }
-        self.lagging.look(second, self.tightest);
-        let is_too_much = |most: f64| {
-            let is_rising = self.rising.look(second.in_flight_mean, most);
-            is_rising || second.in_flight_mean > HOPELESS * most
+        let goes_on = match (second.phase, self.hopeless.look(second)) {
+            (Phase::Drain, _) => second.at < self.until,
+            (_, no_use) => {
+                let is_far_above = |most: f64| second.in_flight_mean > HOPELESS * most;
+                self.is_overloaded = no_use == Some(NoUse::Overload)
+                    || self.most_in_flight.is_some_and(is_far_above);
+                no_use.is_none() && !self.is_overloaded
+            }
         };
-        self.is_overloaded = self.most_in_flight.is_some_and(is_too_much);
-        let is_hopeless = self.is_overloaded || self.lagging.is_hopeless(second);
-        if is_hopeless { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 

@@ -168,6 +168,34 @@ impl Namespace {
     }
 }
 
+/// A node whose kubelet stands still until this is dropped.
+pub struct Silenced(i32);
+
+impl Silenced {
+    fn signal(&self, signal: i32) {
+        // SAFETY: a signal to a process of the cluster that was made for this test.
+        assert_eq!(unsafe { libc::kill(self.0, signal) }, 0);
+    }
+}
+
+impl Drop for Silenced {
+    fn drop(&mut self) {
+        self.signal(libc::SIGCONT);
+    }
+}
+
+impl Namespace {
+    /// This node does not answer any more.
+    pub fn silence(&self, node: &str) -> Silenced {
+        let number = node.strip_prefix("node").unwrap();
+        let file = self.folder.join(format!("run/kubelet{number}.pid"));
+        let pid = std::fs::read_to_string(file).unwrap();
+        let silenced = Silenced(pid.trim().parse().unwrap());
+        silenced.signal(libc::SIGSTOP);
+        silenced
+    }
+}
+
 impl Drop for Namespace {
     fn drop(&mut self) {
         let arguments = ["delete", "namespace", &self.name, "--wait=false"];

@@ -136,6 +136,23 @@ fn an_api_server_that_is_away_for_ten_seconds_costs_nothing() {
 }
 
 #[test]
+fn a_node_that_does_not_answer_any_more_is_named() {
+    let Some((namespace, url)) = Namespace::with_puma("load-silent") else { return };
+    let before = namespace.objects();
+    let load = ["--rate", "20/s", "--duration", "600s", "--generators", "2"];
+    let mut running = Running::begin(namespace.load(&url, &[&load[..], &EASY].concat(), None));
+    assert!(running.wait_for("due 20", Duration::from_secs(60)), "{}", running.stderr());
+    let pods = namespace.kubectl(&["get", "pods", "-l", "sweetspot/role=collector", "-o", "json"]);
+    let node = pods["items"][0]["spec"]["nodeName"].as_str().unwrap();
+    let silenced = namespace.silence(node);
+    let ended = running.end_within(Duration::from_secs(180));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    ended.assert_says(&["cannot be read any more", &format!("its node {node} does not answer")]);
+    drop(silenced);
+    namespace.await_only(&before, Duration::from_secs(120));
+}
+
+#[test]
 fn a_cluster_that_cannot_be_asked_or_looks_like_production_is_said() {
     let Some(namespace) = Namespace::new("load-nowhere") else { return };
     let folder = tempfile::tempdir().unwrap();
