@@ -115,6 +115,7 @@ impl Batching {
 
     /// How long to sleep now, whatever arrives meanwhile, when the next request is due at
     /// `next_due`; `None` when the loop should act on events as they come.
+    #[inline]
     pub fn sleep_until_due(&mut self, next_due: Nanos, now: Nanos) -> Option<Span> {
         let is_near = next_due <= now + LONGEST_WAIT;
         let wait = self.longest_wait();
@@ -136,6 +137,7 @@ impl Batching {
     /// last time, with so many `replies`. With few ready at a time the server is the slower side: a
     /// quarter of the replies gather while it still has enough to do. With most replies there, on
     /// however few connections, it was waiting for us.
+    #[inline]
     pub fn sleep_for_replies(
         &mut self,
         in_flight: usize,
@@ -150,6 +152,7 @@ impl Batching {
     }
 
     /// A sleep is over. The wall clock may have been set meanwhile.
+    #[inline]
     pub fn woke(&mut self, clock: Clock) {
         self.to_wall = Some(clock.to_wall());
         if let Some(should) = self.wakes_at.take() {
@@ -167,6 +170,7 @@ impl Batching {
         Nanos::new(stamp.saturating_sub(to_wall)).clamp(sent, now)
     }
 
+    #[inline]
     fn may_sleep(&mut self, is_time: bool) -> bool {
         self.to_wall = None;
         let has_partial_reply = std::mem::take(&mut self.has_partial_reply);
@@ -174,6 +178,7 @@ impl Batching {
         self.is_wanted && self.are_stamped
     }
 
+    #[inline]
     fn mean_gap(&self) -> u64 {
         self.mean_gap >> MEMORY_BITS
     }

@@ -29,11 +29,13 @@ impl Dialer {
         Self { remotes, next_remote, loopback_source: None, tls, tls_trouble: None }
     }
 
+    #[inline]
     pub fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
     /// The kernel can drop bytes of a reply unseen: they are plain, and it is TCP.
+    #[inline]
     pub fn can_discard(&self) -> bool {
         self.tls.is_none() && !self.remotes.iter().any(|remote| matches!(remote, Remote::Unix(_)))
     }

@@ -40,6 +40,7 @@ pub struct Ended {
 
 impl Pending {
     /// One that is due at `due` and noticed at `now`.
+    #[inline]
     pub fn new(due: Nanos, now: Nanos) -> Self {
         Self {
             due,
@@ -54,11 +55,13 @@ impl Pending {
     }
 
     /// From due until the loop acted on it; `None` when it waited for something else.
+    #[inline]
     pub fn lag(&self) -> Option<Span> {
         (!self.has_waited).then(|| self.begun - self.due)
     }
 
     /// When its exchange began.
+    #[inline]
     pub fn exchange_start(&self) -> Nanos {
         self.sent.unwrap_or(self.begun)
     }
@@ -72,11 +75,13 @@ impl Pending {
 
 impl Ended {
     /// From due to its end.
+    #[inline]
     pub fn latency(&self) -> Span {
         self.at - self.request.due
     }
 
     /// From sent to its last byte; none without a reply.
+    #[inline]
     pub fn exchange_time(&self) -> Span {
         match self.result {
             Ok(_) => self.at - self.request.exchange_start(),

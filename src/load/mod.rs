@@ -2,6 +2,9 @@
 //!
 //! In: a [`LoadSpec`]. Out: a [`LoadRecord`](crate::terms::LoadRecord), one entry a second. It
 //! concludes nothing (that is `summary`'s work) and knows nothing of app servers.
+//!
+//! Files are compiled apart (`incremental`, see `Cargo.toml`): what one calls of another for each
+//! request says `#[inline]`, or costs a call each time (a quarter of all instructions, in all).
 
 mod batching;
 mod clock;

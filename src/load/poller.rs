@@ -136,6 +136,7 @@ impl Poller {
         Ok(())
     }
 
+    #[inline]
     fn wait_with_timer(&mut self, span: Span) -> io::Result<usize> {
         let zero = timespec(Span::ZERO);
         if let (Some(timer), true) = (&self.timer, span > Span::ZERO) {
@@ -151,6 +152,7 @@ impl Poller {
     }
 
     /// The n-th of the sockets that the last wait found ready; `None` for the timer.
+    #[inline]
     pub fn ready(&self, n: usize) -> Option<Readiness> {
         let Event { flags, data, .. } = *self.events.get(n)?;
         let failed_or_closed = EventFlags::ERR | EventFlags::HUP;

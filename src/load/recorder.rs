@@ -186,6 +186,7 @@ impl Recorder {
     }
 
     /// The timer found this many requests in flight or waiting.
+    #[inline]
     pub fn sample(&mut self, in_flight: u64) {
         self.samples += 1;
         self.samples_sum += in_flight;
@@ -239,12 +240,19 @@ impl Recorder {
     fn open(&mut self, second: u64) -> &mut Tally {
         debug_assert!(second >= self.first, "second {second} was handed over already");
         let at = second.saturating_sub(self.first) as usize;
+        if self.open.len() <= at {
+            self.open_up_to(at);
+        }
+        &mut self.open[at]
+    }
+
+    #[cold]
+    fn open_up_to(&mut self, at: usize) {
         while self.open.len() <= at {
             let mut tally = self.spare.pop().unwrap_or_default();
             tally.by_target.resize_with(self.targets, Results::default);
             self.open.push_back(tally);
         }
-        &mut self.open[at]
     }
 }
 

@@ -72,6 +72,7 @@ impl Scheduler {
         if self.is_full(now) { None } else { self.waiting.pop_front() }
     }
 
+    #[inline]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -95,6 +96,7 @@ impl Scheduler {
     }
 
     /// A request is on its way: it counts as in flight until it has ended or is put back.
+    #[inline]
     pub fn begin(&mut self) {
         self.in_flight += 1;
     }
@@ -138,6 +140,7 @@ impl Scheduler {
     }
 
     /// How many requests are due and have not ended.
+    #[inline]
     pub fn unended(&self) -> usize {
         self.in_flight + self.waiting.len()
     }
@@ -151,6 +154,7 @@ impl Scheduler {
     }
 
     /// Whether nothing is due any more.
+    #[inline]
     pub fn is_over(&self) -> bool {
         self.source.is_over()
     }

@@ -39,6 +39,7 @@ impl ShutdownFlag {
         self.0.fetch_max(shutdown as u8, Ordering::Relaxed);
     }
 
+    #[inline]
     pub fn current(&self) -> Shutdown {
         match self.0.load(Ordering::Relaxed) {
             0 => Shutdown::None,

@@ -9,10 +9,12 @@ pub struct Key {
 
 impl Key {
     /// As one number, for the poller.
+    #[inline]
     pub fn token(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.index)
     }
 
+    #[inline]
     pub fn from_token(token: u64) -> Self {
         Self { index: token as u32, generation: (token >> 32) as u32 }
     }

@@ -155,6 +155,7 @@ impl Socket {
         Ok(Received { count, has_more: count == buffer.len(), stamp })
     }
 
+    #[inline]
     fn receive_with_stamp(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
         let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
         let mut control = Control([0; CONTROL_SPACE]);
@@ -192,6 +193,7 @@ const CONTROL_SPACE: usize =
 struct Control([u8; CONTROL_SPACE]);
 
 /// The time that came beside a message.
+#[inline]
 fn stamp(message: &libc::msghdr) -> Option<u64> {
     // SAFETY: the message was just filled by the kernel; its headers lie within its control bytes.
     unsafe {
@@ -206,6 +208,7 @@ fn stamp(message: &libc::msghdr) -> Option<u64> {
     }
 }
 
+#[inline]
 fn counted(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

@@ -36,6 +36,7 @@ impl Limit {
     }
 
     /// Whether a request may be due at this time; takes it from the count.
+    #[inline]
     fn admits(&self, at: Nanos) -> bool {
         match self {
             Self::At(end) => at < *end,

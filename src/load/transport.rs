@@ -21,6 +21,7 @@ impl Transport {
         Self { socket, tls: tls.map(Box::new) }
     }
 
+    #[inline]
     pub fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
@@ -47,6 +48,7 @@ impl Transport {
     }
 
     /// Bytes were taken that have not left yet.
+    #[inline]
     pub fn has_unsent(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.has_unsent())
     }
@@ -59,11 +61,13 @@ impl Transport {
 
     /// What was just read made it possible or necessary to send something: the handshake is over,
     /// or has to be answered.
+    #[inline]
     pub fn wants_write(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.has_unsent() || tls.awaits_first_request())
     }
 
     /// The end has been read already, behind what was last received: no poller will report it.
+    #[inline]
     pub fn has_ended(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.has_ended())
     }

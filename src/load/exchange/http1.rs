@@ -49,6 +49,7 @@ impl Http1 {
     }
 
     /// Puts a request on its way: on an idle connection, or on a new one.
+    #[inline]
     pub fn dispatch(&mut self, cx: &mut Context<'_>, request: Pending) {
         match self.pool.take_idle(request.client) {
             Some(key) => self.reuse(cx, key, request),
@@ -115,6 +116,7 @@ impl Http1 {
     }
 
     /// Something happened to a connection.
+    #[inline]
     pub fn handle(&mut self, cx: &mut Context<'_>, readiness: Readiness) {
         let key = Key::from_token(readiness.token);
         if readiness.is_writable && self.pool.get(key).is_some() {

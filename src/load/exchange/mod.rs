@@ -28,6 +28,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Puts a request on its way; it has left after the next [`flush`](Self::flush).
+    #[inline]
     pub fn dispatch(&mut self, cx: &mut Context<'_>, request: Pending) {
         cx.scheduler.begin();
         let request = Pending { begun: cx.now, ..request };
@@ -46,6 +47,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Something happened to a connection.
+    #[inline]
     pub fn handle(&mut self, cx: &mut Context<'_>, readiness: Readiness) {
         match self {
             Self::Http1(http1) => http1.handle(cx, readiness),

@@ -35,6 +35,7 @@ pub struct Connection {
 
 impl Connection {
     /// What the poller is to report of it. With TLS, a read does not show whether it was the last.
+    #[inline]
     pub fn interest(&self) -> Interest {
         if self.awaits_writable {
             Interest::ReadableAndWritable
@@ -110,6 +111,7 @@ impl Pool {
     }
 
     /// Its request is over and another may follow: its client's, or whichever is next.
+    #[inline]
     pub fn release(&mut self, key: Key, client: u32) {
         let at = match self.own.get_mut(client as usize) {
             Some(own) => {
@@ -129,6 +131,7 @@ impl Pool {
 
     /// An idle connection for a request of this client: the one that was used last. The caller
     /// gives it something to do.
+    #[inline]
     pub fn take_idle(&mut self, client: u32) -> Option<Key> {
         match self.own.get_mut(client as usize) {
             Some(own) => own.take(),

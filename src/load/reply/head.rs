@@ -40,6 +40,7 @@ impl Marks {
     }
 
     /// These, of a reply with this status.
+    #[inline]
     pub fn of_status(self, status: u16) -> Self {
         Self { is_cached: self.is_cached || status == 304, ..self }
     }
@@ -145,16 +146,19 @@ impl Head {
     }
 
     /// What the head says of caches and proxies.
+    #[inline]
     pub fn marks(&self) -> Marks {
         self.marks.of_status(self.status)
     }
 
     /// 1xx: another head follows.
+    #[inline]
     pub fn is_interim(&self) -> bool {
         self.status < 200
     }
 
     /// RFC 9112, section 6.3.
+    #[inline]
     pub fn body(&self, is_for_head_request: bool) -> Body {
         if is_for_head_request || matches!(self.status, 204 | 304) {
             return Body::None;
@@ -167,6 +171,7 @@ impl Head {
     }
 
     /// As far as the headers say.
+    #[inline]
     pub fn leaves_connection_open(&self) -> bool {
         let is_framed_twice = self.has_transfer_encoding && self.content_length.is_some();
         let is_framed_too_early = self.has_transfer_encoding && self.is_version_1_0;

@@ -65,6 +65,7 @@ impl LineReader {
     }
 
     /// Discards the line at hand.
+    #[inline]
     pub fn clear(&mut self) {
         self.length = 0;
     }

@@ -76,21 +76,25 @@ impl Reply {
     }
 
     /// The final reply's status; 0 before its status line was read.
+    #[inline]
     pub fn status(&self) -> u16 {
         self.head.status
     }
 
     /// What its head says of caches and proxies on the way.
+    #[inline]
     pub fn marks(&self) -> Marks {
         self.head.marks()
     }
 
     /// True from the first byte on.
+    #[inline]
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
 
     /// Whether the connection stays open for another request after this (complete) reply.
+    #[inline]
     pub fn leaves_connection_open(&self) -> bool {
         self.head.leaves_connection_open()
             && !matches!(self.head.body(self.is_for_head_request), Body::UntilClose)
@@ -103,6 +107,7 @@ impl Reply {
 
     /// How many of the next bytes are body that need not be looked at; pass over them with
     /// [`skip`](Self::skip).
+    #[inline]
     pub fn skippable(&self) -> u64 {
         match self.step {
             Step::Length(left) | Step::Chunk(left) => left,
@@ -244,6 +249,7 @@ impl Reply {
 }
 
 /// What follows the empty line after a final head.
+#[inline]
 fn after_head(head: &Head, is_for_head_request: bool) -> Step {
     match head.body(is_for_head_request) {
         Body::None | Body::Length(0) => Step::Done,

@@ -57,6 +57,7 @@ impl Mix {
     }
 
     /// The index of the next request's target.
+    #[inline]
     pub fn next(&mut self) -> u32 {
         match &mut self.draw {
             Draw::Single => 0,

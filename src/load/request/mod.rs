@@ -49,6 +49,7 @@ impl Content {
     }
 
     /// All of it, if it is the same each time.
+    #[inline]
     pub fn same(&self) -> Option<&[u8]> {
         match self {
             Self::Same(bytes) => Some(bytes),
@@ -95,6 +96,7 @@ impl Request {
     }
 
     /// How it is put together, if it differs each time it is sent.
+    #[inline]
     pub fn template(&self) -> Option<&Template> {
         match &self.content {
             Content::Same(_) => None,
@@ -103,6 +105,7 @@ impl Request {
     }
 
     /// What is sent; `rendered` is what its template made, if it has one.
+    #[inline]
     pub fn bytes<'a>(&'a self, rendered: &'a [u8]) -> &'a [u8] {
         match &self.content {
             Content::Same(bytes) => bytes,
@@ -111,6 +114,7 @@ impl Request {
     }
 
     /// Most bytes that it can have.
+    #[inline]
     pub fn longest(&self) -> usize {
         match &self.content {
             Content::Same(bytes) => bytes.len(),

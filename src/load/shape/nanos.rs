@@ -19,10 +19,12 @@ impl Nanos {
     /// Later than any load lasts.
     pub const MAX: Self = Self(u64::MAX);
 
+    #[inline]
     pub const fn new(nanoseconds: u64) -> Self {
         Self(nanoseconds)
     }
 
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -43,18 +45,22 @@ impl Span {
     pub const ZERO: Self = Self(0);
     pub const SECOND: Self = Self(1_000_000_000);
 
+    #[inline]
     pub const fn new(nanoseconds: u64) -> Self {
         Self(nanoseconds)
     }
 
+    #[inline]
     pub const fn micros(microseconds: u64) -> Self {
         Self(microseconds * 1000)
     }
 
+    #[inline]
     pub const fn millis(milliseconds: u64) -> Self {
         Self(milliseconds * 1_000_000)
     }
 
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -81,12 +87,14 @@ impl Sub for Nanos {
 }
 
 impl From<Duration> for Span {
+    #[inline]
     fn from(duration: Duration) -> Self {
         Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
 impl From<Span> for Duration {
+    #[inline]
     fn from(span: Span) -> Self {
         Self::from_nanos(span.0)
     }
@@ -94,6 +102,7 @@ impl From<Span> for Duration {
 
 /// The moment that long after the load began.
 impl From<Duration> for Nanos {
+    #[inline]
     fn from(duration: Duration) -> Self {
         Self::START + Span::from(duration)
     }
