@@ -1,13 +1,15 @@
-//! A dense load is handled in batches: the loop sleeps for a moment, through replies and due times,
-//! and then handles what has arrived and become due.
+//! The loop sleeps through replies, and handles what has arrived when the next request is due; of a
+//! dense load also through due times, which it handles in batches.
 //!
-//! To fall asleep and to wake a server that has just fallen asleep costs several times as much as a
-//! request, and asking for events that come one by one costs a good part of one (figures in
-//! docs/evidence/load-engine.md). Slept through, a reply would seem late, so the kernel notes when
-//! it arrived (`SO_TIMESTAMPNS`). What a batch delays is send lag, and counted as such.
+//! To fall asleep and to be woken, or to wake a server that has just fallen asleep, costs as much
+//! as a request or several, and asking for events that come one by one costs a good part of one
+//! (figures in docs/evidence/load-engine.md). Slept through, a reply would seem late, so the kernel
+//! notes when it arrived (`SO_TIMESTAMPNS`). What a batch delays is send lag, and counted as such;
+//! what is slept through until the next request is due delays nothing.
 //!
-//! Only from 10,000 requests a second in one loop on, over TCP, while every reply is small enough
-//! to be read in one piece: otherwise the loop acts on each event as it comes.
+//! Only from 200 requests a second in one loop on (batches: 10,000), over TCP with kept
+//! connections, while every reply is small enough to be read in one piece: otherwise the loop acts
+//! on each event as it comes.
 
 use super::clock::Clock;
 use super::shape::{Nanos, Span};
@@ -23,6 +25,16 @@ const SHORTEST_WAIT: Span = Span::micros(40);
 
 /// Mean distance of due times, in nanoseconds, up to which batches are worth it.
 const DENSE: u64 = 100_000;
+
+/// The longest that a reply lies unread until the next request is due. Servers don't mind: it lies
+/// in a buffer of the kernel.
+const LONGEST_UNREAD: Span = Span::millis(5);
+
+/// What it takes to read the replies of such a sleep, before the next request is due.
+const READING: Span = Span::micros(10);
+
+/// Falling asleep for less takes longer than that.
+const LONGEST_SPIN: Span = Span::micros(30);
 
 /// Longer gaps count as this in the mean, so that a pause soon has no effect.
 const LONGEST_GAP: u64 = 100 * DENSE;
@@ -52,6 +64,14 @@ pub struct Batching {
     /// When the sleep that is under way should end.
     wakes_at: Option<Nanos>,
     waking: Waking,
+}
+
+/// A sleep, whatever arrives meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sleep {
+    pub span: Span,
+    /// What is due has waited for it, and is sent before replies are read.
+    pub is_batch: bool,
 }
 
 /// How late this machine wakes a loop that sleeps, nanoseconds: the mean and the mean deviation
@@ -113,13 +133,28 @@ impl Batching {
         self.is_wanted
     }
 
-    /// How long to sleep now, whatever arrives meanwhile, when the next request is due at
-    /// `next_due`; `None` when the loop should act on events as they come.
+    /// How to sleep now when the next request is due at `next_due`; `None` when the loop should act
+    /// on events as they come.
     #[inline]
-    pub fn sleep_until_due(&mut self, next_due: Nanos, now: Nanos) -> Option<Span> {
-        let is_near = next_due <= now + LONGEST_WAIT;
-        let wait = self.longest_wait();
-        self.may_sleep(is_near).then(|| self.sleep(next_due + wait - now, now))
+    pub fn sleep_until_due(&mut self, next_due: Nanos, now: Nanos) -> Option<Sleep> {
+        if self.mean_gap() <= DENSE {
+            let wakes_at = next_due + self.longest_wait();
+            let may_sleep = self.may_sleep(next_due <= now + LONGEST_WAIT);
+            return may_sleep.then(|| self.sleep(wakes_at, now, true));
+        }
+        let may_sleep = self.may_sleep(next_due <= now + LONGEST_UNREAD);
+        // So that it is awake, and has read what there is, when the request is due.
+        let early = Span::new(self.waking.mean + READING.get());
+        let is_long = next_due > now + early + SHORTEST_WAIT;
+        (may_sleep && is_long).then(|| self.sleep(next_due.before(early), now, false))
+    }
+
+    /// How long to wait for events where the next thing to be done is so far away: where falling
+    /// asleep takes longer, not at all.
+    #[inline]
+    pub fn wait(&self, span: Span) -> Span {
+        let is_short = span.get() < self.waking.mean.min(LONGEST_SPIN.get());
+        if is_short { Span::ZERO } else { span }
     }
 
     /// By what waking takes on this machine.
@@ -128,9 +163,9 @@ impl Batching {
         Span::new(left).min(LONGEST_WAIT).max(SHORTEST_WAIT)
     }
 
-    fn sleep(&mut self, span: Span, now: Nanos) -> Span {
-        self.wakes_at = Some(now + span);
-        span
+    fn sleep(&mut self, wakes_at: Nanos, now: Nanos, is_batch: bool) -> Sleep {
+        self.wakes_at = Some(wakes_at);
+        Sleep { span: wakes_at - now, is_batch }
     }
 
     /// How long to sleep now while clients wait for replies, when `found` sockets were ready the
@@ -148,7 +183,8 @@ impl Batching {
         let are_few = found < few && replies < in_flight / 4 * 3;
         let are_few = are_few && in_flight >= FEWEST_IN_FLIGHT;
         let quarter = in_flight as u64 / 4 * self.mean_gap();
-        self.may_sleep(are_few).then(|| Span::new(quarter).min(LONGEST_WAIT))
+        let is_time = are_few && self.mean_gap() <= DENSE;
+        self.may_sleep(is_time).then(|| Span::new(quarter).min(LONGEST_WAIT))
     }
 
     /// A sleep is over. The wall clock may have been set meanwhile.
@@ -174,7 +210,7 @@ impl Batching {
     fn may_sleep(&mut self, is_time: bool) -> bool {
         self.to_wall = None;
         let has_partial_reply = std::mem::take(&mut self.has_partial_reply);
-        self.is_wanted = is_time && !has_partial_reply && self.mean_gap() <= DENSE;
+        self.is_wanted = is_time && !has_partial_reply;
         self.is_wanted && self.are_stamped
     }
 
@@ -201,7 +237,7 @@ mod tests {
     fn a_dense_schedule_sleeps_until_the_oldest_due_has_waited_long_enough() {
         let (mut batching, now) = batching(Span::micros(50), true);
         let slept = batching.sleep_until_due(now + Span::micros(50), now);
-        assert_eq!(slept, Some(Span::micros(210)));
+        assert_eq!(slept, Some(Sleep { span: Span::micros(210), is_batch: true }));
         let next = now + Span::micros(161);
         assert_eq!(batching.sleep_until_due(next, now), None, "that is long to go");
     }
@@ -210,7 +246,7 @@ mod tests {
     fn where_waking_takes_long_a_batch_waits_for_less() {
         let (mut batching, now) = batching(Span::micros(50), true);
         let mut wait = || {
-            let slept = batching.sleep_until_due(now, now).unwrap();
+            let slept = batching.sleep_until_due(now, now).unwrap().span;
             let should = batching.wakes_at.take().unwrap();
             assert_eq!(should, now + slept);
             batching.waking.woke(Span::micros(60));
@@ -219,13 +255,24 @@ mod tests {
         let waits: Vec<u64> = (0..60).map(|_| wait()).collect();
         assert_eq!((waits[0], waits[59]), (160, 124), "{waits:?}");
         (0..60).for_each(|_| batching.waking.woke(Span::micros(100_000)));
-        assert_eq!(batching.sleep_until_due(now, now), Some(SHORTEST_WAIT));
+        let slept = batching.sleep_until_due(now, now).unwrap();
+        assert_eq!(slept.span, SHORTEST_WAIT);
     }
 
     #[test]
-    fn a_sparse_schedule_never_sleeps() {
-        let (mut batching, now) = batching(Span::micros(200), true);
-        assert_eq!(batching.sleep_until_due(now + Span::micros(50), now), None);
+    fn a_sparser_schedule_sleeps_until_the_next_is_due_and_no_longer() {
+        let (mut batching, now) = batching(Span::micros(900), true);
+        let slept = batching.sleep_until_due(now + Span::micros(700), now);
+        assert_eq!(slept, Some(Sleep { span: Span::micros(690), is_batch: false }));
+        assert_eq!(batching.wait(Span::micros(10)), Span::micros(10), "what waking takes?");
+        (0..60).for_each(|_| batching.waking.woke(Span::micros(40)));
+        let slept = batching.sleep_until_due(now + Span::micros(700), now).unwrap().span;
+        assert!(slept.get().abs_diff(650_000) < 1_000, "awake when it is due: {slept:?}");
+        assert_eq!(batching.sleep_until_due(now + Span::micros(85), now), None, "that is near");
+        assert!(batching.want_stamps());
+        assert_eq!(batching.wait(Span::micros(20)), Span::ZERO, "shorter than waking takes");
+        assert_eq!(batching.wait(Span::micros(60)), Span::micros(60));
+        assert_eq!(batching.sleep_until_due(now + Span::millis(6), now), None, "that is long");
         assert!(!batching.want_stamps());
     }
 

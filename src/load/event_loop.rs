@@ -8,7 +8,7 @@ use std::time::Duration;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::batching::Batching;
+use super::batching::{Batching, Sleep};
 use super::clock::Clock;
 use super::context::Context;
 use super::exchange::Exchange;
@@ -94,7 +94,7 @@ impl<'a> EventLoop<'a> {
         sampling.long_jump();
         let clients = source.clients();
         let mix = Mix::new(&common.weights, random);
-        let cx = Context {
+        let mut cx = Context {
             common,
             clock: Clock::start(),
             now: Nanos::START,
@@ -118,6 +118,7 @@ impl<'a> EventLoop<'a> {
             give_up: None,
         };
         let exchange = Exchange::new(&cx, clients, max_lingering);
+        cx.sink.recorder.sample_at(timers.sample);
         Ok(Self { cx, exchange, timers, is_closed: clients.is_some() })
     }
 
@@ -179,26 +180,34 @@ impl<'a> EventLoop<'a> {
     /// Until something happens or is due; returns how many sockets are ready. `found`: how many
     /// were the last time, with how many `replies`.
     fn wait(&mut self, found: usize, replies: usize) -> io::Result<usize> {
-        let Some(span) = self.sleep_span(found, replies) else {
-            let span = self.time_to_wait();
+        let Some(Sleep { span, is_batch }) = self.sleep(found, replies) else {
+            let span = self.cx.batching.wait(self.time_to_wait());
             return self.cx.poller.wait(span);
         };
         std::thread::sleep(span.into());
         self.cx.batching.woke(self.cx.clock);
-        // Before the replies: what is sent now has waited, they have their time already.
-        self.cx.read_clock();
-        self.send_due(SENDS_IN_A_ROW);
+        if is_batch {
+            // Before the replies: what is sent now has waited, they have their time already.
+            self.cx.read_clock();
+            self.send_due(SENDS_IN_A_ROW);
+        }
         self.cx.poller.wait(Span::ZERO)
     }
 
-    /// How long to sleep through events, if the load is dense enough for batches.
-    fn sleep_span(&mut self, found: usize, replies: usize) -> Option<Span> {
+    /// How to sleep through events, if there is something to be slept through.
+    fn sleep(&mut self, found: usize, replies: usize) -> Option<Sleep> {
         let Context { scheduler, batching, now, .. } = &mut self.cx;
-        if self.is_closed {
-            return batching.sleep_for_replies(scheduler.in_flight, found, replies);
+        let next = scheduler.next_due().filter(|_| !scheduler.has_waiting());
+        match scheduler.think() {
+            // Clients that ask again at once.
+            Some(Span::ZERO) => {
+                let span = batching.sleep_for_replies(scheduler.in_flight, found, replies)?;
+                Some(Sleep { span, is_batch: true })
+            }
+            // A reply that is read late delays nobody who thinks for longer than that.
+            Some(think) => batching.sleep_until_due(next?.min(*now + think), *now),
+            None => batching.sleep_until_due(next?, *now),
         }
-        let next = scheduler.next_due().filter(|_| !scheduler.has_waiting())?;
-        batching.sleep_until_due(next, *now)
     }
 
     fn time_to_wait(&self) -> Span {
@@ -248,6 +257,7 @@ impl<'a> EventLoop<'a> {
             let distance = SAMPLE_DISTANCE.get();
             let spread = self.timers.random.next_u64() % distance;
             self.timers.sample = now + Span::new(distance / 2 + spread);
+            self.cx.sink.recorder.sample_at(self.timers.sample);
         }
         self.check_shutdown();
         if now >= self.timers.sweep {

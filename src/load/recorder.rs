@@ -124,6 +124,10 @@ pub struct Recorder {
     latency: Durations,
     samples: u64,
     samples_sum: u64,
+    /// When the next one is taken, and what has become due and ended after it.
+    sample_at: Nanos,
+    due_since_sample: u64,
+    ended_since_sample: u64,
     /// When the last reply was complete; the start without any.
     pub last_reply: Nanos,
     /// When the last request was due.
@@ -139,6 +143,7 @@ impl Recorder {
     /// A request is due.
     #[inline]
     pub fn due(&mut self, due: Nanos) {
+        self.due_since_sample += u64::from(due > self.sample_at);
         self.open(due.second()).due += 1;
         self.last_due = self.last_due.max(due);
         self.now.due += 1;
@@ -165,6 +170,7 @@ impl Recorder {
     /// A request has ended, with this latency as it counts.
     #[inline]
     pub fn ended(&mut self, ended: &Ended, latency: Span) {
+        self.ended_since_sample += u64::from(ended.at > self.sample_at);
         let request = &ended.request;
         let tally = self.open(request.due.second());
         tally.ended += 1;
@@ -185,11 +191,18 @@ impl Recorder {
         self.last_reply = self.last_reply.max(ended.at);
     }
 
-    /// The timer found this many requests in flight or waiting.
-    #[inline]
-    pub fn sample(&mut self, in_flight: u64) {
+    /// The number in flight or waiting is to be known at this time.
+    pub fn sample_at(&mut self, time: Nanos) {
+        self.sample_at = time;
+        (self.due_since_sample, self.ended_since_sample) = (0, 0);
+    }
+
+    /// That time has passed, and now there are so many; since then some may have become due, and
+    /// others ended, also while the loop slept.
+    pub fn sample(&mut self, unended: u64) {
+        let then = (unended + self.ended_since_sample).saturating_sub(self.due_since_sample);
         self.samples += 1;
-        self.samples_sum += in_flight;
+        self.samples_sum += then;
     }
 
     /// The current second of the clock has passed; all that was due in it has been counted. Unless
@@ -386,6 +399,16 @@ mod tests {
         let mut recorder = Recorder::default();
         [1, 2, 6].into_iter().for_each(|in_flight| recorder.sample(in_flight));
         assert_eq!(recorder.second_over(9, false).in_flight_mean, 3.0);
+        // Asked for at 10 ms, taken at 14 ms: one of the two there was not due yet, and two had not
+        // ended.
+        recorder.sample_at(ms(10));
+        for due in [9, 10, 13] {
+            recorder.due(ms(due));
+        }
+        end(&mut recorder, ms(9), ms(11), Ok(200));
+        end(&mut recorder, ms(10), ms(10), Ok(200));
+        recorder.sample(2);
+        assert_eq!(recorder.second_over(9, false).in_flight_mean, 2.0);
         assert_eq!(recorder.second_over(9, false).in_flight_mean, 9.0, "without samples: the last");
     }
 }

@@ -119,6 +119,12 @@ impl Scheduler {
         self.source.ended(ended);
     }
 
+    /// How long a client thinks between a reply and its next request; `None` in the open model.
+    #[inline]
+    pub fn think(&self) -> Option<Span> {
+        self.source.think()
+    }
+
     /// The oldest request that waits, if it was due this long ago.
     pub fn take_overdue(&mut self, timeout: Span, now: Nanos) -> Option<Pending> {
         self.waiting.front().filter(|request| request.due + timeout <= now)?;

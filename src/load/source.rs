@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::lifecycle::Ended;
-use super::shape::{Due, DueTimes, LoopClients, LoopTimes, Nanos, Part, Shape};
+use super::shape::{Due, DueTimes, LoopClients, LoopTimes, Nanos, Part, Shape, Span};
 use super::spec::{Length, LoadSpec};
 
 /// When the load is over: one limit for all loops.
@@ -155,6 +155,15 @@ impl Source {
                 Ok(_) => clients.answered(ended.request.client, ended.at),
                 Err(_) => clients.failed(ended.request.client, ended.at),
             }
+        }
+    }
+
+    /// How long a client thinks after each reply; `None` in the open model.
+    #[inline]
+    pub fn think(&self) -> Option<Span> {
+        match &self.kind {
+            Kind::Open(_) | Kind::Replayed(_) => None,
+            Kind::Closed(clients) => Some(clients.think),
         }
     }
 

@@ -23,7 +23,7 @@ pub struct LoopClients {
     thinking: VecDeque<Due>,
     /// The others: those that have not begun, or wait after a failure.
     waiting: BinaryHeap<Reverse<Due>>,
-    think: Span,
+    pub think: Span,
     /// How many clients this loop has.
     pub count: u32,
 }

@@ -35,6 +35,12 @@ impl Nanos {
         self.0 / Span::SECOND.0
     }
 
+    /// The moment that much earlier; the first one there is when that would be before it.
+    #[inline]
+    pub const fn before(self, span: Span) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
+
     /// Since the load began.
     pub fn elapsed(self) -> Duration {
         Duration::from_nanos(self.0)
