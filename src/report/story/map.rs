@@ -132,6 +132,13 @@ fn marks(story: &Story, cells: &mut BTreeMap<(u16, u16), Cell>) -> BTreeMap<(u16
             marks.insert(at, Mark::Equivalent);
         }
     }
+    // One figure a setting: that of the table of those that no other beats.
+    for one in story.objective.iter().flat_map(|objective| &objective.front) {
+        let cell = cells.get_mut(&(one.workers, one.threads));
+        if let Some(cell @ (Cell::Measured(_) | Cell::AtLeast(_))) = cell {
+            *cell = Cell::Measured(one.capacity_rps);
+        }
+    }
     if let Some(current) = &story.current {
         let at = (current.workers, current.threads);
         if let Some(capacity) = current.capacity_rps {
