@@ -110,6 +110,8 @@ fn counted(listed: &Value) -> Vec<Counted> {
     let mut all: Vec<Counted> =
         metrics.filter_map(|metric| of_dimensions(&metric["Dimensions"])).collect();
     all.sort_by(|one, other| one.name.cmp(&other.name));
+    // A group is behind one balancer; a list in several pages may say it again.
+    all.dedup_by(|one, other| one.name == other.name);
     all
 }
 
@@ -243,6 +245,7 @@ mod tests {
             metric(&[balancer, ("TargetGroup", "targetgroup/web-a/73e2")]),
             metric(&[balancer, ("TargetGroup", "targetgroup/x/1"), ("AvailabilityZone", "a")]),
             metric(&[balancer]),
+            metric(&[balancer]),
             metric(&[("LoadBalancer", "app/web-b/1234")]),
         ]}))
     }
@@ -250,7 +253,7 @@ mod tests {
     #[test]
     fn a_side_is_called_by_its_name_its_metrics_name_or_its_arn() {
         let there = there();
-        assert_eq!(there.len(), 4, "none of a zone");
+        assert_eq!(there.len(), 4, "none of a zone, and each once");
         let arn = "arn:aws:elasticloadbalancing:eu-west-1:1:";
         for (name, expected) in [
             ("web-a", "targetgroup/web-a/73e2"),
