@@ -212,8 +212,8 @@ fn values(answer: &Value, id: &str, blocks: Blocks) -> Vec<Option<f64>> {
         let times = result["Timestamps"].as_array().into_iter().flatten();
         let each = result["Values"].as_array().into_iter().flatten();
         for (time, value) in times.zip(each) {
-            let at_s = time.as_str().and_then(parse_time).map(|ns| ns.div_euclid(1_000_000_000));
-            let block = at_s.map(|at_s| (at_s - blocks.start_s).div_euclid(blocks.block_s));
+            let block =
+                seconds(time).map(|at_s| (at_s - blocks.start_s).div_euclid(blocks.block_s));
             let block = block.and_then(|block| usize::try_from(block).ok());
             if let Some(place) = block.and_then(|block| values.get_mut(block)) {
                 *place = value.as_f64();
@@ -221,6 +221,12 @@ fn values(answer: &Value, id: &str, blocks: Blocks) -> Vec<Option<f64>> {
         }
     }
     values
+}
+
+/// Since 1970. The command writes a time as the service sent it, which may be a number.
+fn seconds(time: &Value) -> Option<i64> {
+    let of_text = || Some(parse_time(time.as_str()?)?.div_euclid(1_000_000_000));
+    time.as_f64().map(|seconds| seconds as i64).or_else(of_text)
 }
 
 fn remarks(answer: &Value) -> Vec<CompareNote> {
@@ -281,7 +287,7 @@ mod tests {
             result("requests", &[0, 5], &[600.0, 10.0]),
             result("p95", &[0, 5], &[0.12, 0.5]),
             result("failed", &[0], &[6.0]),
-            result("requests", &[10], &[300.0]),
+            json!({"Id": "requests", "Timestamps": [1_794_787_800.0], "Values": [300.0]}),
             result("p95", &[10], &[0.2]),
         ]});
         let seen = observed(&answer, blocks).unwrap().figures;
