@@ -85,7 +85,7 @@ test-modern: ## the servers' tests with today's Puma, Ruby, Rails and others, on
 test-others: ## start and tune servers known by their command alone: granian, hypercorn, uWSGI, Bun, Deno, Passenger, Spring Boot (9 minutes)
 	@scripts/test-others
 
-test-ecs: ## what tune --ecs asks of AWS, asked of moto's server by AWS's own command line (Python; 3 minutes)
+test-ecs: ## what tune --ecs and observe --cloudwatch ask of AWS, asked of moto's server by AWS's own command line (Python; 3 minutes)
 	@scripts/bootstrap readers
 	$(CARGO) build --release --locked
 	@scripts/test-ecs target/release/sweetspot

@@ -168,7 +168,7 @@ impl Batching {
         Sleep { span: wakes_at - now, is_batch }
     }
 
-    /// How long to sleep now while clients wait for replies, when `found` sockets were ready the
+    /// How to sleep now while clients wait for replies, when `found` sockets were ready the
     /// last time, with so many `replies`. With few ready at a time the server is the slower side: a
     /// quarter of the replies gather while it still has enough to do. With most replies there, on
     /// however few connections, it was waiting for us.
@@ -178,13 +178,14 @@ impl Batching {
         in_flight: usize,
         found: usize,
         replies: usize,
-    ) -> Option<Span> {
+    ) -> Option<Sleep> {
         let few = (in_flight / 8).min(MOST_FEW);
         let are_few = found < few && replies < in_flight / 4 * 3;
         let are_few = are_few && in_flight >= FEWEST_IN_FLIGHT;
         let quarter = in_flight as u64 / 4 * self.mean_gap();
         let is_time = are_few && self.mean_gap() <= DENSE;
-        self.may_sleep(is_time).then(|| Span::new(quarter).min(LONGEST_WAIT))
+        let span = Span::new(quarter).min(LONGEST_WAIT);
+        self.may_sleep(is_time).then_some(Sleep { span, is_batch: true })
     }
 
     /// A sleep is over. The wall clock may have been set meanwhile.
@@ -294,12 +295,13 @@ mod tests {
     #[test]
     fn clients_replies_gather_only_while_the_server_is_the_slower_side() {
         let (mut batching, _) = batching(Span::micros(6), true);
-        let slept = batching.sleep_for_replies(64, 2, 2).unwrap().get();
+        let slept = batching.sleep_for_replies(64, 2, 2).unwrap().span.get();
         assert!(slept.abs_diff(16 * 6_000) < 1_000, "sixteen replies' time: {slept}");
         assert_eq!(batching.sleep_for_replies(64, 8, 8), None, "the loop is behind");
         assert_eq!(batching.sleep_for_replies(64, 2, 48), None, "most, on two connections");
         assert_eq!(batching.sleep_for_replies(8, 0, 0), None, "the server would run dry");
-        assert_eq!(batching.sleep_for_replies(10_000, 2, 2), Some(LONGEST_WAIT));
+        let longest = Sleep { span: LONGEST_WAIT, is_batch: true };
+        assert_eq!(batching.sleep_for_replies(10_000, 2, 2), Some(longest));
         let found = batching.sleep_for_replies(10_000, 256, 256);
         assert_eq!(found, None, "as many as are asked for at once");
     }

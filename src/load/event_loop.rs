@@ -200,10 +200,7 @@ impl<'a> EventLoop<'a> {
         let next = scheduler.next_due().filter(|_| !scheduler.has_waiting());
         match scheduler.think() {
             // Clients that ask again at once.
-            Some(Span::ZERO) => {
-                let span = batching.sleep_for_replies(scheduler.in_flight, found, replies)?;
-                Some(Sleep { span, is_batch: true })
-            }
+            Some(Span::ZERO) => batching.sleep_for_replies(scheduler.in_flight, found, replies),
             // A reply that is read late delays nobody who thinks for longer than that.
             Some(think) => batching.sleep_until_due(next?.min(*now + think), *now),
             None => batching.sleep_until_due(next?, *now),

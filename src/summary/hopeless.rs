@@ -59,25 +59,10 @@ mod tests {
         Hopeless::new(Some(40.0), Some(Duration::from_millis(200)))
     }
 
-    fn second(in_flight_mean: f64) -> LiveSecond {
-        LiveSecond {
-            at: Duration::from_secs(1),
-            phase: Phase::Measure,
-            due: 100,
-            sent: 100,
-            replies: 80,
-            errors: 0,
-            in_flight: in_flight_mean as u64,
-            in_flight_mean,
-            p95: None,
-            send_lag_p99: None,
-        }
-    }
-
     #[test]
     fn three_rising_seconds_above_the_line_are_an_overload() {
         let mut hopeless = hopeless();
-        let seen = [41.0, 60.0, 80.0].map(|mean| hopeless.look(&second(mean)));
+        let seen = [41.0, 60.0, 80.0].map(|mean| hopeless.look(&LiveSecond::with_in_flight(mean)));
         assert_eq!(seen, [None, None, Some(NoUse::Overload)]);
     }
 
@@ -85,7 +70,7 @@ mod tests {
     fn a_queue_that_falls_again_or_stays_below_goes_on() {
         let mut hopeless = hopeless();
         for in_flight in [41.0, 60.0, 50.0, 60.0, 39.0, 41.0, 42.0, 39.0] {
-            assert_eq!(hopeless.look(&second(in_flight)), None, "{in_flight}");
+            assert_eq!(hopeless.look(&LiveSecond::with_in_flight(in_flight)), None, "{in_flight}");
         }
     }
 
@@ -98,7 +83,7 @@ mod tests {
                     at: Duration::from_secs(at),
                     phase: if at <= warm_up { Phase::WarmUp } else { Phase::Measure },
                     send_lag_p99: Some(Duration::from_millis(*lag_ms)),
-                    ..second(1.0)
+                    ..LiveSecond::with_in_flight(1.0)
                 };
                 (hopeless.look(&second) == Some(NoUse::Late)).then_some(at)
             })

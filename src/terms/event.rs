@@ -51,6 +51,25 @@ pub struct LiveSecond {
     pub send_lag_p99: Option<Duration>,
 }
 
+#[cfg(test)]
+impl LiveSecond {
+    /// In the middle of a load, with so many in flight.
+    pub fn with_in_flight(in_flight_mean: f64) -> Self {
+        Self {
+            at: Duration::from_secs(1),
+            phase: Phase::Measure,
+            due: 100,
+            sent: 100,
+            replies: 80,
+            errors: 0,
+            in_flight: in_flight_mean as u64,
+            in_flight_mean,
+            p95: None,
+            send_lag_p99: None,
+        }
+    }
+}
+
 /// How a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

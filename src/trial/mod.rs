@@ -186,7 +186,7 @@ fn hopeless(order: &Order) -> Hopeless {
 mod tests {
     use super::*;
     use crate::summary::hopeless::NoUse;
-    use crate::terms::{Arrivals, Phase, Rate};
+    use crate::terms::{Arrivals, Rate};
 
     /// How many in flight are too many for 2 workers x 4 threads within 200 ms.
     fn line(rate: f64) -> f64 {
@@ -204,25 +204,11 @@ mod tests {
         };
         let is_too_many = |least: &f64| {
             let mut hopeless = hopeless(&order);
-            let rising = [0.0, 0.1, 0.2].map(|more| hopeless.look(&second(least + more)));
+            let rising = [0.0, 0.1, 0.2]
+                .map(|more| hopeless.look(&LiveSecond::with_in_flight(least + more)));
             rising[2] == Some(NoUse::Overload)
         };
         (1..200).map(f64::from).find(is_too_many).unwrap()
-    }
-
-    fn second(in_flight_mean: f64) -> LiveSecond {
-        LiveSecond {
-            at: Duration::from_secs(1),
-            phase: Phase::Measure,
-            due: 100,
-            sent: 100,
-            replies: 80,
-            errors: 0,
-            in_flight: in_flight_mean as u64,
-            in_flight_mean,
-            p95: None,
-            send_lag_p99: None,
-        }
     }
 
     #[test]

@@ -180,18 +180,8 @@ mod tests {
     }
 
     fn second(at: u64, in_flight_mean: f64, phase: Phase) -> LiveSecond {
-        LiveSecond {
-            at: Duration::from_secs(at),
-            phase,
-            due: 100,
-            sent: 100,
-            replies: 80,
-            errors: 0,
-            in_flight: in_flight_mean as u64,
-            in_flight_mean,
-            p95: None,
-            send_lag_p99: None,
-        }
+        let at = Duration::from_secs(at);
+        LiveSecond { at, phase, ..LiveSecond::with_in_flight(in_flight_mean) }
     }
 
     /// The second after which the load ends.

@@ -2,10 +2,8 @@
 //!
 //! In: the question, and the time. Out: blocks of both sides, or why there are none.
 
-use jiff::Timestamp;
-
 use super::question::{ObserveError, Question, When};
-use super::range::{Blocks, Range};
+use super::range::{Blocks, Range, time};
 use crate::terms::CompareNote;
 
 /// Days are compared hour by hour.
@@ -38,15 +36,13 @@ pub fn blocks(
     let mut notes = Vec::new();
     let mut cut = |range: Range, block_s: i64| {
         if range.from_s >= now_s {
-            let now =
-                Timestamp::from_second(now_s).map_or_else(|_| "?".into(), |it| it.to_string());
             return Err(ObserveError::Usage(format!(
-                "the range {range} is yet to come: it is {now}"
+                "the range {range} is yet to come: it is {}",
+                time(now_s)
             )));
         }
         if range.to_s > now_s {
-            let to = Timestamp::from_second(now_s).map_or_else(|_| "?".into(), |it| it.to_string());
-            notes.push(CompareNote::RangeCut { to });
+            notes.push(CompareNote::RangeCut { to: time(now_s) });
         }
         let blocks = Range { to_s: range.to_s.min(now_s), ..range }.blocks(block_s);
         match blocks.count {

@@ -6,11 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::range::{Blocks, Range};
+use super::range::{Blocks, REQUESTS_LEAST, Range, time};
 use crate::observe::Observed;
 use crate::place::ecs::{AwsError, ask};
 use crate::plan::traffic::parse_time;
@@ -29,8 +28,6 @@ const ASKED: [(&str, &str, &str); 3] = [
 ];
 /// CloudWatch keeps nothing shorter of it.
 const MINUTE_S: i64 = 60;
-/// A block of fewer requests has no p95.
-const REQUESTS_LEAST: f64 = 20.0;
 /// Names that are shown where none fits.
 const MOST_SHOWN: usize = 8;
 /// Why it does not tell what was asked for.
@@ -97,10 +94,8 @@ pub fn read(
         return Err(CloudWatchError::Block);
     }
     let answer = ask((SERVICE, "get-metric-data"), &[], Some(&request(of, blocks)))?;
-    let nothing = || {
-        let range = Range { from_s: blocks.start_s, to_s: blocks.end_s() };
-        CloudWatchError::Nothing { side, name: of.name.clone(), range }
-    };
+    let nothing =
+        || CloudWatchError::Nothing { side, name: of.name.clone(), range: blocks.range() };
     Ok((observed(&answer, blocks).ok_or_else(nothing)?, remarks(&answer)))
 }
 
@@ -160,7 +155,6 @@ pub fn find<'a>(
 
 /// All figures of one side, as `get-metric-data` takes it.
 fn request(of: &Counted, blocks: Blocks) -> Value {
-    let at = |second| Timestamp::from_second(second).map_or(String::new(), |it| it.to_string());
     let query = |(id, metric, statistic): (&str, &str, &str)| {
         let metric = json!({
             "Namespace": NAMESPACE, "MetricName": metric, "Dimensions": of.dimensions,
@@ -171,8 +165,8 @@ fn request(of: &Counted, blocks: Blocks) -> Value {
         })
     };
     json!({
-        "StartTime": at(blocks.start_s),
-        "EndTime": at(blocks.end_s()),
+        "StartTime": time(blocks.start_s),
+        "EndTime": time(blocks.end_s()),
         "ScanBy": "TimestampAscending",
         "MetricDataQueries": ASKED.map(query),
     })
@@ -184,7 +178,7 @@ fn observed(answer: &Value, blocks: Blocks) -> Option<Observed> {
     if requests.iter().flatten().all(|count| *count == 0.0) {
         return None;
     }
-    let enough = |count: &Option<f64>| count.is_some_and(|count| count >= REQUESTS_LEAST);
+    let enough = |count: &Option<f64>| count.is_some_and(|count| count >= REQUESTS_LEAST as f64);
     let p95 = p95.into_iter().zip(&requests).map(|(p95, count)| p95.filter(|_| enough(count)));
     let share = |(failed, count): (Option<f64>, &Option<f64>)| {
         // What did not happen is not counted.
@@ -212,11 +206,8 @@ fn values(answer: &Value, id: &str, blocks: Blocks) -> Vec<Option<f64>> {
         let times = result["Timestamps"].as_array().into_iter().flatten();
         let each = result["Values"].as_array().into_iter().flatten();
         for (time, value) in times.zip(each) {
-            let block =
-                seconds(time).map(|at_s| (at_s - blocks.start_s).div_euclid(blocks.block_s));
-            let block = block.and_then(|block| usize::try_from(block).ok());
-            if let Some(place) = block.and_then(|block| values.get_mut(block)) {
-                *place = value.as_f64();
+            if let Some(block) = seconds(time).and_then(|second| blocks.index(second)) {
+                values[block] = value.as_f64();
             }
         }
     }

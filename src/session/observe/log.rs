@@ -6,14 +6,12 @@ use std::path::Path;
 
 use super::blocks::{BlocksOfBoth, blocks};
 use super::question::{ObserveError, Question, Recorded, When};
-use super::range::{Blocks, Range};
+use super::range::{Blocks, REQUESTS_LEAST, Range};
 use crate::observe::Observed;
 use crate::plan::traffic::{Served, ServedLog, read_served};
 use crate::stats::quantile;
 use crate::terms::{CompareNote, FigureKind, FigureLeftOut, Side};
 
-/// A block of fewer requests has no p95.
-const REQUESTS_LEAST: usize = 20;
 /// Lines may be left out without its being said.
 const LEFT_OUT_QUIET: f64 = 0.01;
 /// What a log does not say.
@@ -65,12 +63,12 @@ fn left_out(side: Side, log: &ServedLog) -> Option<CompareNote> {
 fn observed(name: &str, log: &ServedLog, blocks: Blocks) -> Result<Observed, ObserveError> {
     let mut sorted: Vec<Vec<Served>> = vec![Vec::new(); blocks.count];
     for request in &log.requests {
-        let block = (request.at_s as i64 - blocks.start_s).div_euclid(blocks.block_s);
-        let block = usize::try_from(block).ok().and_then(|block| sorted.get_mut(block));
-        block.into_iter().for_each(|block| block.push(*request));
+        if let Some(block) = blocks.index(request.at_s as i64) {
+            sorted[block].push(*request);
+        }
     }
     if sorted.iter().all(Vec::is_empty) {
-        let range = Range { from_s: blocks.start_s, to_s: blocks.end_s() };
+        let range = blocks.range();
         let there = extent(log).map_or_else(String::new, |it| format!("; it has {it}"));
         return Err(ObserveError::Usage(format!(
             "the access log {name} has no request in {range}{there}"
@@ -94,7 +92,7 @@ fn observed(name: &str, log: &ServedLog, blocks: Blocks) -> Result<Observed, Obs
 
 fn p95(block: &[Served]) -> Option<f64> {
     let latencies: Vec<f64> = block.iter().map(|it| f64::from(it.latency_s)).collect();
-    quantile(&latencies, 0.95).filter(|_| latencies.len() >= REQUESTS_LEAST)
+    quantile(&latencies, 0.95).filter(|_| latencies.len() as u64 >= REQUESTS_LEAST)
 }
 
 fn failed(block: &[Served]) -> f64 {

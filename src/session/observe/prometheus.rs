@@ -148,9 +148,9 @@ impl Prometheus {
         let mut values = vec![None; blocks.count];
         for point in data["result"][0]["values"].as_array().into_iter().flatten() {
             let at_s = point[0].as_f64().unwrap_or(f64::NAN).round() as i64;
-            let block = usize::try_from((at_s - first).div_euclid(blocks.block_s)).ok();
-            if let Some(place) = block.and_then(|block| values.get_mut(block)) {
-                *place = number(point).filter(|value| value.is_finite());
+            // What stands at the end of a block is that block's.
+            if let Some(block) = blocks.index(at_s - blocks.block_s) {
+                values[block] = number(point).filter(|value| value.is_finite());
             }
         }
         Ok(values)

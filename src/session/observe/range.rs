@@ -47,11 +47,13 @@ impl FromStr for Range {
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |second| {
-            Timestamp::from_second(second).map_or_else(|_| "?".into(), |it| it.to_string())
-        };
-        write!(f, "{}..{}", at(self.from_s), at(self.to_s))
+        write!(f, "{}..{}", time(self.from_s), time(self.to_s))
     }
+}
+
+/// A second since 1970 as it is shown, and as AWS takes it (RFC 3339).
+pub fn time(second: i64) -> String {
+    Timestamp::from_second(second).map_or_else(|_| "?".into(), |it| it.to_string())
 }
 
 impl Range {
@@ -64,7 +66,20 @@ impl Range {
     }
 }
 
+/// A block of fewer requests has no p95, where whoever recorded it has not made it.
+pub const REQUESTS_LEAST: u64 = 20;
+
 impl Blocks {
+    pub fn range(&self) -> Range {
+        Range { from_s: self.start_s, to_s: self.end_s() }
+    }
+
+    /// Which of them this second is in.
+    pub fn index(&self, second: i64) -> Option<usize> {
+        let block = usize::try_from((second - self.start_s).div_euclid(self.block_s)).ok()?;
+        (block < self.count).then_some(block)
+    }
+
     pub fn end_s(&self) -> i64 {
         self.start_s + self.block_s * self.count as i64
     }
@@ -105,6 +120,10 @@ mod tests {
         assert_eq!((blocks.start_s, blocks.count, blocks.end_s()), (600, 2, 1200));
         assert_eq!(Range { from_s: 300, to_s: 900 }.blocks(300).count, 2);
         assert_eq!(Range { from_s: 301, to_s: 302 }.blocks(300).count, 0);
+        let seconds = [599, 600, 899, 900, 1199, 1200];
+        let expected = [None, Some(0), Some(0), Some(1), Some(1), None];
+        assert_eq!(seconds.map(|second| blocks.index(second)), expected);
+        assert_eq!(blocks.range(), Range { from_s: 600, to_s: 1200 });
     }
 
     #[test]

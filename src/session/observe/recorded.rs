@@ -31,7 +31,7 @@ impl<'a> OneSide<'a> {
     }
 
     fn range(&self) -> Range {
-        Range { from_s: self.blocks.start_s, to_s: self.blocks.end_s() }
+        self.blocks.range()
     }
 }
 

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::super::window::Watch;
 use super::*;
 use crate::model::{Demand, capacity};
-use crate::terms::{CapacityDoubt, Configuration, GeneratorUse, LoadRun, LoadSecond, Phase, Slo};
+use crate::terms::{CapacityDoubt, Configuration, GeneratorUse, LoadRun, LoadSecond, Slo};
 
 const GOAL: &str = "p95<200ms,errors<1%";
 
@@ -103,18 +103,8 @@ fn overloaded_at(offer: &Offer, requests: &[Request], length_s: f64) -> Option<f
     let mut watch = Watch::new(offer);
     let mut ends = |at: &u64| {
         let in_flight_mean = mean_in_flight(requests, *at as f64);
-        let second = LiveSecond {
-            at: Duration::from_secs(at + 1),
-            phase: Phase::Measure,
-            due: 0,
-            sent: 0,
-            replies: 0,
-            errors: 0,
-            in_flight: 0,
-            in_flight_mean,
-            p95: None,
-            send_lag_p99: None,
-        };
+        let at = Duration::from_secs(at + 1);
+        let second = LiveSecond { at, ..LiveSecond::with_in_flight(in_flight_mean) };
         watch.look(&second) == ControlFlow::Break(())
     };
     (0..length_s as u64).find(|at| ends(at)).map(|at| (at + 1) as f64)
