@@ -160,16 +160,16 @@ pub async fn compare(
     State(served): State<Arc<Served>>,
     Query(two): Query<Two>,
 ) -> Result<Json<serde_json::Value>, Failure> {
-    // A file of this machine is nothing that a page may ask for.
-    let session = |text: &str| {
-        let number = text.split('@').next().unwrap_or_default();
-        number.parse::<i64>().map_err(|_| Failure::asked_wrongly(format!("'{text}' is no session")))
+    let source = |text: &str| {
+        let source = text.parse::<Source>().map_err(Failure::asked_wrongly)?;
+        // A file of this machine is nothing that a page may ask for.
+        match source.is_of_own_store() {
+            true => Ok(source),
+            false => Err(Failure::asked_wrongly(format!("'{text}' is no session"))),
+        }
     };
-    session(&two.a)?;
-    session(&two.b)?;
+    let (a, b) = (source(&two.a)?, source(&two.b)?);
     answer(served, move |served| {
-        let source = |text: &str| text.parse::<Source>().map_err(Failure::asked_wrongly);
-        let (a, b) = (source(&two.a)?, source(&two.b)?);
         let question =
             compare::Question { a: &a, b: &b, store: &served.store, compares_machines: false };
         let report = compare::compare(&question).map_err(Failure::asked_wrongly)?;

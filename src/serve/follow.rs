@@ -2,17 +2,15 @@
 //!
 //! In: a store that another program writes. Out: messages. No clock: the caller decides when.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::api::{ListRow, as_json, rows};
-use crate::report::Story;
+use super::reading::{Shared, lock};
+use super::served::Served;
 use crate::report::page::{self, Running};
-use crate::session::report::stored;
 use crate::store::{SessionId, Store, StoreError};
-use crate::terms::{Event, EventKind, LiveSecond, Phase};
+use crate::terms::{LiveSecond, Phase};
 
 /// One message: its name, and what it says.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +45,8 @@ pub struct Follower {
 #[derive(Debug)]
 struct Followed {
     session: SessionId,
-    story: Story,
-    /// The last event that was read, and the last that the page knows already.
-    seq: i64,
+    reading: Shared,
+    /// The last event that the page knows of, and the last second.
     known: i64,
     second: i64,
     running: Option<Running>,
@@ -60,16 +57,12 @@ impl Follower {
     ///
     /// # Errors
     /// No such store or session.
-    pub fn new(path: &Path, session: Option<(SessionId, i64)>) -> Result<Self, StoreError> {
-        let store = Store::open_existing(path)?;
+    pub fn new(served: &Served, session: Option<(SessionId, i64)>) -> Result<Self, StoreError> {
+        let store = Store::open_existing(&served.store)?;
         let followed = match session {
             Some((session, known)) => {
-                // Where it is not, reading its events says so in the store's own words.
-                store.each_event(session, i64::MAX, |_, _| Ok(()))?;
-                let row = store.sessions()?.into_iter().find(|row| row.id == session);
-                let stored = row.map(|row| stored(&store, &row));
-                let story = Story { stored, ..Story::default() };
-                Some(Followed { session, story, seq: 0, known, second: 0, running: None })
+                let reading = served.readings.of(&store, session)?;
+                Some(Followed { session, reading, known, second: 0, running: None })
             }
             None => None,
         };
@@ -101,7 +94,7 @@ impl Follower {
         if self.rows.as_ref() == Some(&rows) {
             return Ok(Vec::new());
         }
-        let seq = self.followed.as_ref().map_or(0, |followed| followed.known.max(followed.seq));
+        let seq = self.followed.as_ref().map_or(0, |followed| followed.known);
         let message = Message { name: "sessions", data: as_json(&rows), seq };
         self.rows = Some(rows);
         Ok(vec![message])
@@ -110,54 +103,30 @@ impl Follower {
 
 impl Followed {
     fn read_on(&mut self, store: &Store, messages: &mut Vec<Message>) -> Result<(), StoreError> {
-        let mut is_changed = false;
-        let mut ended = Vec::new();
-        let running = self.running.clone();
-        store.each_event(self.session, self.seq, |seq, event| {
-            self.seq = seq;
-            // The page has been told what can't be read when it asked for the session.
-            let Ok(event) = event else { return Ok(()) };
-            self.story.take(&event);
-            is_changed |= seq > self.known;
-            match &event.kind {
-                EventKind::TrialFinished { summary, .. } if seq > self.known => {
-                    ended.push(summary.id);
-                }
-                _ => {}
-            }
-            self.keep_running(&event);
-            Ok(())
-        })?;
-        let seq = self.seq;
+        let mut reading = lock(&self.reading);
+        reading.read_on(store)?;
+        let (known, seq) = (self.known, reading.seq);
+        let is_changed = reading.told > known;
         let message = |name, data| Message { name, data, seq };
-        for id in ended {
-            let trial = self.story.trials.iter().find(|trial| trial.id == id);
-            let rows = trial.map(|trial| as_json(&page::trial(&self.story, trial)));
+        for (_, id) in reading.ended.iter().filter(|(seq, _)| *seq > known) {
+            let trial = reading.story.trials.iter().find(|trial| trial.id == *id);
+            let rows = trial.map(|trial| as_json(&page::trial(&reading.story, trial)));
             messages.extend(rows.map(|data| message("trial", data)));
         }
         if is_changed {
-            messages.push(message("session", as_json(&page::head(&self.story, None))));
+            messages.push(message("session", as_json(&page::head(&reading.story, None))));
         }
-        if running != self.running || is_changed {
-            messages.push(message("running", as_json(&self.running)));
+        if self.running != reading.running || is_changed {
+            messages.push(message("running", as_json(&reading.running)));
         }
+        self.known = known.max(seq);
+        self.running.clone_from(&reading.running);
+        drop(reading);
         for (number, second) in store.shown(self.session, self.second)? {
             self.second = number;
             messages.push(message("second", as_json(&Second::from(second))));
         }
         Ok(())
-    }
-
-    fn keep_running(&mut self, event: &Event) {
-        match &event.kind {
-            started @ EventKind::TrialStarted { .. } => {
-                self.running = page::running(&self.story, started);
-            }
-            EventKind::TrialFinished { .. }
-            | EventKind::BootFailed { .. }
-            | EventKind::SessionEnded { .. } => self.running = None,
-            _ => {}
-        }
     }
 }
 

@@ -46,7 +46,7 @@ async fn stream(
     session: Option<(SessionId, i64)>,
 ) -> Result<Messages, Failure> {
     let begun = tokio::task::spawn_blocking(move || {
-        let mut follower = Follower::new(&served.store, session)?;
+        let mut follower = Follower::new(&served, session)?;
         let first = follower.look()?;
         Ok::<_, StoreError>((follower, first))
     });

@@ -7,6 +7,7 @@
 mod api;
 mod follow;
 mod live;
+mod reading;
 mod served;
 
 pub use api::{Failure, ListRow};

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use super::reading::Readings;
 use crate::report::Story;
 use crate::store::SessionId;
 use crate::terms::PredictTable;
@@ -16,6 +17,8 @@ pub struct Served {
     pub(super) token: String,
     /// The session that was asked for last.
     pub(super) kept: Mutex<Option<Arc<Kept>>>,
+    /// Those that pages follow.
+    pub(super) readings: Readings,
 }
 
 /// A session up to an event, and what its sliders move over.
@@ -31,6 +34,6 @@ impl Served {
     /// The sessions of a store. `token`: a part of every address; who does not know it gets
     /// nothing.
     pub fn new(store: PathBuf, token: String) -> Self {
-        Self { store, token, kept: Mutex::new(None) }
+        Self { store, token, kept: Mutex::new(None), readings: Readings::default() }
     }
 }

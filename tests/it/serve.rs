@@ -20,14 +20,14 @@ use crate::sessions::{change, filled, head, sample};
 const TOKEN: &str = "0123456789abcdef";
 
 /// A server on a port of its own, which ends with this value.
-struct Running {
+pub struct Running {
     address: SocketAddr,
     stop: StopSignal,
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
 impl Running {
-    fn on(store: PathBuf) -> Self {
+    pub fn on(store: PathBuf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = StopSignal::default();
@@ -53,7 +53,7 @@ impl Running {
         stream
     }
 
-    fn ask(&self, path: &str) -> (u16, String) {
+    pub fn ask(&self, path: &str) -> (u16, String) {
         self.ask_as(&format!("/{TOKEN}/{path}"), "Host: 127.0.0.1\r\n")
     }
 
@@ -231,6 +231,9 @@ fn questions_that_make_no_sense_are_refused_with_a_reason() {
     let (_folder, served) = serving(&[sample::events()]);
     for path in [
         "api/compare?a=/etc/passwd&b=1",
+        "api/compare?a=1@x&b=1",
+        "api/compare?a=1@x:2&b=1",
+        "api/compare?a=1&b=other.db:1",
         "api/predict?session=1&cores=x&wait=1&workers=1&threads=1",
         "api/predict?session=1&cores=0&wait=1&workers=1&threads=1",
         "api/predict?session=1&cores=1&wait=1&workers=0&threads=1",
@@ -336,4 +339,19 @@ fn a_session_that_begins_later_comes_into_the_list() {
     assert_eq!(messages.next("sessions").0, serde_json::json!([]));
     store.begin(&head(), "2026-11-20T18:46:44Z").unwrap();
     assert_eq!(messages.next("sessions").0[0]["app"], "/srv/shop");
+}
+
+#[test]
+fn each_of_two_pages_that_follow_a_session_is_told_all_of_it() {
+    let events = sample::unfinished_events();
+    let is_end = |event: &&Event| matches!(event.kind, EventKind::TrialFinished { .. });
+    let trials = events.iter().filter(is_end).count();
+    let (_folder, served) = serving(&[events]);
+    let [mut first, mut second] = [(); 2].map(|()| served.listen("api/sessions/1/live", ""));
+    for messages in [&mut first, &mut second] {
+        let ids: Vec<_> = (0..trials).map(|_| messages.next("trial").0["id"].clone()).collect();
+        assert_eq!(ids.len(), trials, "{ids:?}");
+        let (session, _) = messages.next("session");
+        assert_eq!(session["state"], "running", "this process has written it");
+    }
 }

@@ -110,6 +110,11 @@ fn setting(text: &str) -> Option<Setting> {
 }
 
 impl Source {
+    /// A session of the store that the command uses, and nothing that names a file.
+    pub fn is_of_own_store(&self) -> bool {
+        matches!(self.place, Place::Session { store: None, .. })
+    }
+
     /// Reads what was named; `store` is the one that sessions without one are in.
     ///
     /// # Errors
