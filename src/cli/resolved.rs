@@ -2,6 +2,8 @@
 //!
 //! In: what was typed. Out: a plan of what there is, here or elsewhere.
 
+use std::path::Path;
+
 use super::UsageError;
 use super::exit::{of_connection, of_load};
 use super::turn::TurnArgument;
@@ -25,11 +27,16 @@ impl Reached {
     /// The machine, for as long as what is returned is kept. In a cluster nothing runs here that
     /// others could disturb, and next to nothing where another host sends the load, which takes a
     /// turn there: it may be this one.
-    pub fn turn(&self, turn: TurnArgument, stop: &StopSignal) -> Result<Option<Turn>, TurnError> {
+    pub fn turn(
+        &self,
+        turn: TurnArgument,
+        store: &Path,
+        stop: &StopSignal,
+    ) -> Result<Option<Turn>, TurnError> {
         match self {
             Self::Cluster(..) => Ok(None),
             Self::Remote(_, remote) if remote.from.is_some() => turn.take_shared(stop).map(Some),
-            Self::Here | Self::Remote(..) => turn.take_alone(stop).map(Some),
+            Self::Here | Self::Remote(..) => turn.take_with_store(store, stop).map(Some),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `--no-wait`: what is done where another sweetspot measures on this machine.
 
+use std::path::Path;
+
 use crate::session::turn::{self, Sharing, Turn, TurnError, measuring};
 use crate::terms::StopSignal;
 
@@ -13,13 +15,18 @@ pub struct TurnArgument {
 impl TurnArgument {
     /// The machine, for as long as what is returned is kept.
     pub fn take_alone(self, stop: &StopSignal) -> Result<Turn, TurnError> {
-        self.take(Sharing::Alone, stop)
+        self.take(Sharing::Alone, None, stop)
+    }
+
+    /// The machine, and the store: another container may measure into the same one.
+    pub fn take_with_store(self, store: &Path, stop: &StopSignal) -> Result<Turn, TurnError> {
+        self.take(Sharing::Alone, Some(store), stop)
     }
 
     /// The machine, beside others that put a load on something: said, as each is in the others'
     /// figures.
     pub fn take_shared(self, stop: &StopSignal) -> Result<Turn, TurnError> {
-        let turn = self.take(Sharing::Shared, stop)?;
+        let turn = self.take(Sharing::Shared, None, stop)?;
         let others = turn.others();
         if !others.is_empty() {
             eprintln!("{} on this machine: each disturbs the other", measuring(&others));
@@ -27,8 +34,13 @@ impl TurnArgument {
         Ok(turn)
     }
 
-    fn take(self, sharing: Sharing, stop: &StopSignal) -> Result<Turn, TurnError> {
-        turn::take(sharing, stop, &mut |others| {
+    fn take(
+        self,
+        sharing: Sharing,
+        store: Option<&Path>,
+        stop: &StopSignal,
+    ) -> Result<Turn, TurnError> {
+        turn::take(sharing, store, stop, &mut |others| {
             if !self.no_wait {
                 eprintln!(
                     "{} on this machine: waiting until that has ended (--no-wait gives up instead)",

@@ -125,7 +125,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (false, false) => Some(Wanted::Everything),
     };
     let stop = interrupt::install_with_answer();
-    let _turn = reached.turn(arguments.turn, &stop)?;
+    let _turn = reached.turn(arguments.turn, &plan.store, &stop)?;
     let mut stored = None;
     let options = RunOptions {
         stop,

@@ -2,8 +2,9 @@
 //!
 //! In: whether the machine is wanted alone. Out: a [`Turn`], held until it is dropped or the
 //! process ends in whatever way: the kernel's lock on one file that all users share, in which
-//! nothing is written. Who holds it is told where the kernel lets us see (not in another
-//! container). Where the file cannot be had, one measures without.
+//! nothing is written, and on one beside the store, which containers on one machine may share.
+//! Who holds it is told where the kernel lets us see (not in another container). Where a file
+//! cannot be had, one measures without.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -16,11 +17,13 @@ use rustix::fs::{FlockOperation, flock, major, minor};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::files::{give_to_folders_owner, make_own_folder};
 use crate::terms::StopSignal;
 
 /// The file, whatever the user's own folder for temporary files is.
 const FILE: &str = "/tmp/sweetspot.lock";
-/// Names another, for measurements that are kept apart by other means; empty: none.
+/// Names another, for measurements that are kept apart by other means; empty: none, nor one beside
+/// the store.
 const VARIABLE: &str = "SWEETSPOT_LOCK";
 /// How often it is asked for while another has it.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -35,10 +38,12 @@ pub enum Sharing {
 }
 
 /// That this process measures; others see it until it is dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Turn {
     /// `None` where no such file is to be had.
     file: Option<File>,
+    /// That of the store, where there is one.
+    of_store: Option<Box<Turn>>,
 }
 
 /// Processes that measure, by their ids as this process sees them; empty: they are out of sight.
@@ -69,19 +74,32 @@ pub fn measuring(others: &[u32]) -> String {
     }
 }
 
-/// Takes a turn. Where another measures, `waits` is told so once: true to wait for its end.
+/// Takes a turn; with the store that is written, also where that is shared with another container.
+/// Where another measures, `waits` is told so: true to wait for its end.
 ///
 /// # Errors
 /// `waits` said no, or the user stopped it.
 pub fn take(
     sharing: Sharing,
+    store: Option<&Path>,
     stop: &StopSignal,
     waits: &mut dyn FnMut(&Others) -> bool,
 ) -> Result<Turn, TurnError> {
-    match lock_file() {
-        Some(path) => lock(&path, sharing, stop, waits),
-        None => Ok(Turn { file: None }),
+    let Some(path) = lock_file() else { return Ok(Turn::default()) };
+    let mut turn = lock(&path, sharing, stop, waits)?;
+    if let Some(store) = store {
+        // Where the folder cannot be made, the store cannot either, and says so itself.
+        let _ = make_own_folder(store.parent().unwrap_or(Path::new(".")));
+        let of_store = lock(&with_ending(store, "-turn"), sharing, stop, waits)?;
+        turn.of_store = Some(of_store.into());
     }
+    Ok(turn)
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
 }
 
 fn lock(
@@ -94,24 +112,22 @@ fn lock(
         Sharing::Alone => FlockOperation::NonBlockingLockExclusive,
         Sharing::Shared => FlockOperation::NonBlockingLockShared,
     };
-    let mut door = path.as_os_str().to_owned();
-    door.push(".door");
-    let door = PathBuf::from(door);
+    let door = with_ending(path, ".door");
     let mut is_told = false;
     let mut at_door = None;
     loop {
-        let Ok(file) = open(path) else { return Ok(Turn { file: None }) };
+        let Ok(file) = open(path) else { return Ok(Turn::default()) };
         let locked = match sharing == Sharing::Shared && is_taken(&door) {
             true => Err(Errno::WOULDBLOCK),
             false => flock(&file, operation),
         };
         match locked {
-            Ok(()) if is_at(&file, path) => return Ok(Turn { file: Some(file) }),
+            Ok(()) if is_at(&file, path) => return Ok(Turn::of(file)),
             // It was removed meanwhile, by who tidies that folder: others lock the new one.
             Ok(()) => continue,
             Err(Errno::WOULDBLOCK) => {}
             // A file system without locks.
-            Err(_) => return Ok(Turn { file: None }),
+            Err(_) => return Ok(Turn::default()),
         }
         if sharing == Sharing::Alone && at_door.is_none() {
             at_door = stand_at(&door);
@@ -135,17 +151,21 @@ fn lock(
 fn stand_at(door: &Path) -> Option<Turn> {
     let file = open(door).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-    Some(Turn { file: Some(file) })
+    Some(Turn::of(file))
 }
 
 fn is_taken(door: &Path) -> bool {
     let Ok(file) = open(door) else { return false };
     let locked = flock(&file, FlockOperation::NonBlockingLockShared);
-    let _unlocked = Turn { file: Some(file) };
+    let _unlocked = Turn::of(file);
     locked == Err(Errno::WOULDBLOCK)
 }
 
 impl Turn {
+    fn of(file: File) -> Self {
+        Self { file: Some(file), of_store: None }
+    }
+
     /// Who shares it.
     pub fn others(&self) -> Others {
         self.file.as_ref().map(holders).unwrap_or_default()
@@ -187,6 +207,7 @@ fn open(path: &Path) -> io::Result<File> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(file) => {
             file.set_permissions(Permissions::from_mode(0o644))?;
+            give_to_folders_owner(path)?;
             Ok(file)
         }
         // Another was faster.

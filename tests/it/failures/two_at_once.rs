@@ -39,6 +39,28 @@ fn a_second_measurement_waits_for_the_first_or_is_refused_as_asked() {
     second.end().assert_code(1);
 }
 
+/// What a container doesn't see of another are its processes and its folder for temporary files; a
+/// store they may have in common.
+#[test]
+fn two_measurements_into_one_store_are_one_after_the_other_also_out_of_sight() {
+    let site = Site::waiting();
+    let apart = |arguments: &[&str], lock: &str| {
+        let mut command = site.command(arguments);
+        command.env("SWEETSPOT_LOCK", site.path(lock));
+        command
+    };
+    let mut first = Running::begin(apart(TUNE, "lock-a"));
+    first.expect(" answered ");
+    let refused = Running::begin(apart(&[TUNE, &["--no-wait"]].concat(), "lock-b")).end();
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    refused.assert_says(&["two at once disturb each other"]);
+    first.signal(libc::SIGINT);
+    // It has no answer yet.
+    first.end().assert_code(1);
+    let other = ["--store", "other.db", "--no-wait", "--dry-run"];
+    Running::begin(apart(&[TUNE, &other].concat(), "lock-b")).end().assert_code(0);
+}
+
 #[test]
 fn who_waits_can_be_stopped() {
     let site = Site::waiting();
