@@ -16,6 +16,9 @@
     )
 )]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("counts of bytes and addresses of shared memory are taken to have 64 bits");
+
 mod advise;
 #[expect(
     clippy::disallowed_methods,
@@ -24,6 +27,8 @@ mod advise;
     reason = "reads its arguments and standard input, and writes what was asked for"
 )]
 mod cli;
+#[expect(clippy::disallowed_methods, reason = "writes files")]
+pub mod files;
 #[expect(clippy::disallowed_methods, reason = "sockets, threads and the clock")]
 pub mod fleet;
 pub mod http_client;

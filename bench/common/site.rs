@@ -31,7 +31,7 @@ pub fn on_puma(
     let puma = server::find("puma").ok_or("Puma's adapter is gone")?;
     let mut app = recognise(folder)?;
     choose_server(&mut app, Some(puma))?;
-    app.env = env;
+    app.env = env.into();
     check(&mut app, puma)?;
     Ok((app, puma))
 }

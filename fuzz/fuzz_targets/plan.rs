@@ -52,6 +52,7 @@ fn resolved(text: &str) -> String {
         folder: folder.path().to_path_buf(),
         cores: Cores::new(2.0).expect("this is a number of cores"),
         memory: Bytes(8 << 30),
+        elsewhere: None,
         program_folders: vec![programs],
         invoker: Invoker { uid: 1000, sudo_uid: None },
     };

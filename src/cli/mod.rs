@@ -34,6 +34,7 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use exit::{Exit, UsageError};
@@ -88,7 +89,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             // Help and version go to standard output with exit code 0, mistakes to standard error
             // with 2.
             let code = if error.use_stderr() { Exit::Usage } else { Exit::Done };
-            drop(error.print());
+            drop(hide_value(error).print());
             return code.into();
         }
     };
@@ -101,6 +102,19 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             if is_usage { Exit::Usage.into() } else { Exit::CouldNotMeasure.into() }
         }
     }
+}
+
+/// A value that may be secret is not repeated: a URL may hold a password, a target a token.
+fn hide_value(mut error: clap::Error) -> clap::Error {
+    const MAY_BE_SECRET: [&str; 2] = ["--push ", "--target "];
+    let is_meant = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(name)) => MAY_BE_SECRET.iter().any(|it| name.starts_with(it)),
+        _ => false,
+    };
+    if is_meant {
+        error.insert(ContextKind::InvalidValue, ContextValue::String("[hidden]".to_string()));
+    }
+    error
 }
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {

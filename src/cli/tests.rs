@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::plan::{self, Form, Key, Surroundings, Typed};
 use crate::session::local::surroundings;
@@ -291,5 +291,19 @@ fn the_page_of_all_flags_and_plan_keys_is_what_the_arguments_say() {
     assert!(written == text, "{REFERENCE} is stale: UPDATE_DOCS=1 cargo test --lib cli::tests");
     for key in Key::ALL {
         assert!(text.contains(&format!("`--{}", key.name())), "{}", key.name());
+    }
+}
+
+#[test]
+fn what_may_be_secret_is_not_repeated_where_it_is_mistyped() {
+    for arguments in [
+        &["report", "1", "--push", "https://hook.example/s3cret"][..],
+        &["load", "http://127.0.0.1:1/", "--rate", "1/s", "--target", "SEND /s3cret"],
+    ] {
+        let words = ["sweetspot"].iter().chain(arguments);
+        let error = super::Arguments::try_parse_from(words).err().unwrap();
+        assert!(error.to_string().contains("s3cret"), "{error}");
+        let shown = super::hide_value(error).to_string();
+        assert!(shown.contains("[hidden]") && !shown.contains("s3cret"), "{shown}");
     }
 }

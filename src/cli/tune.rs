@@ -14,7 +14,7 @@ use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{Key, Plan, Typed};
 use crate::report::json::plan_value;
-use crate::report::outside::{pad, width};
+use crate::report::outside::{line, pad, width};
 use crate::report::planned::{self, PlanRow};
 use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
@@ -124,7 +124,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let receivers = arguments.output.push.receivers()?;
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
     let stop = interrupt::install_with_answer();
-    let _turn = reached.turn(arguments.turn, &stop)?;
+    let _turn = reached.turn(arguments.turn, &plan.store, &stop)?;
     tune(&plan, &reached, &shown, (stop, !typed.has(Key::FreshSession)))
 }
 
@@ -224,8 +224,8 @@ fn table(records: &[PlanRecord], language: Language) -> String {
     let (what_width, value_width) = (widest(|row| &row.what), widest(|row| &row.value));
     let mut text = String::new();
     for PlanRow { what, value, source } in &rows {
-        writeln!(text, "{}  {}  ({source})", pad(what, what_width), pad(value, value_width))
-            .expect("a String takes every text");
+        let row = format!("{}  {}  ({source})", pad(what, what_width), pad(value, value_width));
+        writeln!(text, "{}", line(&row)).expect("a String takes every text");
     }
     text
 }

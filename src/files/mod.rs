@@ -1,14 +1,16 @@
-//! Files that are written whole or not at all.
+//! Files that are written whole or not at all, and belong to the user.
 //!
 //! In: a path and what belongs there. Out: that file, or the one that was there before.
 
+mod ownership;
+
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use crate::store::give_to_folders_owner;
+pub use ownership::{create_new, give_to_folders_owner, make_own_folder};
 
 /// Puts `content` in the place of the file, whole or not at all: it is written beside it and
 /// renamed. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
@@ -69,14 +71,23 @@ pub fn replace_all(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
 /// # Errors
 /// It cannot be written.
 pub fn append(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-    let is_first = file.metadata()?.len() == 0;
-    let before: &[u8] = if is_first { b"" } else { b"\n" };
-    if is_first {
-        give_to_folders_owner(path)?;
-    }
+    let mut file = open_to_add(path)?;
+    let before: &[u8] = if file.metadata()?.len() == 0 { b"" } else { b"\n" };
     // In one go, as far as the system lets us: others may write as well.
     file.write_all(&[before, content].concat())
+}
+
+/// Opened to add to it; made where it is not there.
+///
+/// # Errors
+/// It cannot be opened or made.
+pub fn open_to_add(path: &Path) -> io::Result<File> {
+    match create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            OpenOptions::new().append(true).open(path)
+        }
+        made => made,
+    }
 }
 
 /// A name of our own in the same folder, so that renaming is one step.
@@ -88,19 +99,17 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(beside))
 }
 
-/// A new file, never through a link, with the mode and the owner of the one whose place it takes.
+/// A new file, never through a link, with the mode and the owner of the one whose place it takes;
+/// without one, as [`create_new`] makes it.
 fn write(path: &Path, content: &[u8], place: &Path) -> io::Result<()> {
     // What an earlier process of our number left.
     let _ = fs::remove_file(path);
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = create_new(path)?;
     file.write_all(content)?;
-    match fs::metadata(place) {
-        Ok(before) => {
-            // Only root may give a file away: what we may replace and do not own is ours then.
-            let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
-            file.set_permissions(Permissions::from_mode(before.mode() & 0o777))?;
-        }
-        Err(_) => give_to_folders_owner(path)?,
+    if let Ok(before) = fs::metadata(place) {
+        // Only root may give a file away: what we may replace and do not own is ours then.
+        let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
+        file.set_permissions(Permissions::from_mode(before.mode() & 0o777))?;
     }
     file.sync_all()
 }
@@ -122,5 +131,18 @@ mod tests {
         assert_eq!(fs::metadata(&report).unwrap().mode() & 0o777, 0o640);
         assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_is_new_may_be_read_by_the_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [whole, added] = ["whole", "added"].map(|name| folder.path().join(name));
+        replace(&whole, b"it").unwrap();
+        append(&added, b"one").unwrap();
+        append(&added, b"two").unwrap();
+        assert_eq!(fs::read(&added).unwrap(), b"one\ntwo");
+        for path in [whole, added] {
+            assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, 0o600);
+        }
     }
 }

@@ -25,7 +25,14 @@ const RAISED_NICE: i32 = -10;
 pub fn configure(placement: &Placement) -> io::Result<()> {
     if !placement.cpus.is_empty() {
         let mut set = CpuSet::new();
-        placement.cpus.iter().for_each(|cpu| set.set(*cpu));
+        for cpu in &placement.cpus {
+            if *cpu >= CpuSet::MAX_CPU {
+                let most = CpuSet::MAX_CPU - 1;
+                let message = format!("core {cpu}: the kernel is told of cores up to {most}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
+            set.set(*cpu);
+        }
         sched_setaffinity(None, &set)?;
     }
     if placement.raised_priority && !outrank_all() {

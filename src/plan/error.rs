@@ -121,6 +121,11 @@ pub enum Problem {
     NoSuchUser,
     #[error("only root may run the app as somebody else; leave it out, or use sudo")]
     OnlyRootMay,
+    #[error(
+        "a web server sends what lies there to whoever asks; name a file outside of the folder of \
+         the app's pages"
+    )]
+    StoreServed,
     #[error("this machine's users could not be looked at: {0}")]
     UsersUnread(String),
     #[error("this machine has {available}; ask for at most that, or leave it out to use all")]

@@ -52,7 +52,8 @@ pub fn subject(
         container: asked.cluster.container.clone(),
         cut: asked.cluster.own.as_ref().map(|own| own.cuts[0]),
     };
-    let app = App { env: variables, pods: Some(pods), ..App::new(folder, Framework::Other, "") };
+    let app =
+        App { env: variables.into(), pods: Some(pods), ..App::new(folder, Framework::Other, "") };
     Ok(Some(Subject {
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),

@@ -1,6 +1,7 @@
 //! Flags, plan file, app and defaults, in this order, become one plan.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use super::start;
 use super::targets::targets;
 use super::variable::parse_variable;
 use crate::search::USUAL_THREADS;
-use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, FOR_PODS, Proxy};
+use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, FOR_PODS, Framework, Proxy};
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,
     PlannedValue as It, Ratio, Slo, Target, Threads, Workers, format_duration, parse_duration,
@@ -148,7 +149,8 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
         Some(app) => app,
         None => app(settings)?,
     };
-    app.value.env = env.value;
+    app.value.env = env.value.into();
+    refuse_served_store(settings, &app.value)?;
     let server = match of_commands {
         Some(server) => server,
         None => server(settings, &mut app.value)?,
@@ -522,6 +524,22 @@ fn db_connections(
 
 fn seed(settings: &Settings<'_>) -> Result<Sourced<u64>, PlanError> {
     or_default(settings.get(Key::Seed), DEFAULT_SEED, |given| given.number(0, u64::MAX))
+}
+
+/// What lies in the folder of an app's pages is sent to whoever asks for it, unless a part of its
+/// path begins with a dot.
+fn refuse_served_store(settings: &Settings<'_>, app: &App) -> Result<(), PlanError> {
+    let path = store(settings).value;
+    let pages = (app.framework == Framework::Php).then_some(app.entry.as_str());
+    let is_served = |folder: &str| {
+        let below = path.strip_prefix(app.folder.join(folder)).ok();
+        below.is_some_and(|it| !it.iter().any(|part| part.as_bytes().starts_with(b".")))
+    };
+    if !pages.into_iter().chain(["public"]).any(is_served) {
+        return Ok(());
+    }
+    let typed = || hidden(flag(Key::Store), Problem::StoreServed);
+    Err(settings.get(Key::Store).map_or_else(typed, |given| given.problem(Problem::StoreServed)))
 }
 
 fn store(settings: &Settings<'_>) -> Sourced<PathBuf> {

@@ -41,10 +41,12 @@ pub(super) fn run_as(
     Ok((invoker.uid == 0).then_some(user))
 }
 
-/// Who called sudo, for what has no owner of its own; `None`: nobody did, or we are not root.
-pub fn caller(invoker: Invoker) -> Option<RunAs> {
-    let uid = invoker.sudo_uid.filter(|uid| invoker.uid == 0 && *uid != 0)?;
-    known(uid)
+/// For what has no owner of its own: who called sudo, else the owner of the folder where that was
+/// typed; `None`: both are root, or we are not.
+pub fn caller(invoker: Invoker, folder: &Path) -> Option<RunAs> {
+    let Invoker { uid: 0, sudo_uid } = invoker else { return None };
+    let owner = fs::metadata(folder).ok().map(|metadata| metadata.uid());
+    [sudo_uid, owner].into_iter().flatten().filter(|uid| *uid != 0).find_map(known)
 }
 
 fn named(name: &str) -> Result<RunAs, Problem> {

@@ -84,10 +84,14 @@ fn longest_run(text: &str, wanted: char) -> usize {
     text.split(|c| c != wanted).map(|run| run.chars().count()).max().unwrap_or(0)
 }
 
+/// What a spreadsheet takes for the beginning of a formula; the wide forms where its language is
+/// one of East Asia's.
+const FORMULA_BEGINS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
 /// A field of a CSV file: quoted where it must be, and never a formula to a spreadsheet.
 pub fn csv(text: &str) -> String {
     let text = line(text);
-    let is_formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
+    let is_formula = text.starts_with(FORMULA_BEGINS) && text.parse::<f64>().is_err();
     let text = if is_formula { format!("'{text}") } else { text };
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

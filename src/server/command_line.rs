@@ -26,7 +26,7 @@ pub fn start(
     not_inherited: &[&str],
 ) -> CommandLine {
     let env_removed = NOT_INHERITED.iter().chain(not_inherited).map(ToString::to_string).collect();
-    CommandLine { arguments, env, env_removed, folder: app.folder.clone() }
+    CommandLine { arguments, env: env.into(), env_removed, folder: app.folder.clone() }
 }
 
 /// A path as an argument.

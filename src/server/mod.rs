@@ -29,6 +29,7 @@ mod signals;
 mod thin;
 mod unicorn;
 mod uvicorn;
+mod variables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,7 @@ pub use self::rack::probe::{
 };
 pub use self::run_as::RunAs;
 pub use self::seen::{has_one_thread, recognise_failure, role, serves_requests};
+pub use self::variables::Variables;
 pub use crate::terms::Framework;
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
@@ -123,7 +125,7 @@ pub struct App {
     /// Path with which the app says that it is there, such as `/`.
     pub ready_path: String,
     /// Variables of the user's for the app; those that a recipe sets come before them.
-    pub env: BTreeMap<String, String>,
+    pub env: Variables,
     pub proxy: Proxy,
     /// The server's program, where it is not the first of [`About::programs`].
     pub program: Option<String>,
@@ -159,7 +161,7 @@ impl App {
             server_config: None,
             is_bundled: false,
             ready_path: "/".to_string(),
-            env: BTreeMap::new(),
+            env: Variables::default(),
             proxy: Proxy::None,
             program: None,
             flags: None,
@@ -233,7 +235,7 @@ pub struct CommandLine {
     /// Program first.
     pub arguments: Vec<String>,
     /// On top of what is inherited.
-    pub env: BTreeMap<String, String>,
+    pub env: Variables,
     /// Variables that must not be inherited.
     pub env_removed: Vec<String>,
     pub folder: PathBuf,

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::command_line::{shell, text};
 use super::filled::filled;
 use super::knobs::{Knob, Knobs, Values};
-use super::{App, CommandLine, Listen, Recipe, Upstream, failure};
+use super::{App, CommandLine, Listen, Recipe, Upstream, Variables, failure};
 use crate::terms::BootFailureKind;
 
 /// Its configuration in the scratch folder.
@@ -56,7 +56,7 @@ pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path, app: &App) -> 
     let arguments = shell(include_str!("nginx.sh"), [text(&scratch.join(CONFIG)), text(scratch)]);
     behind.proxy = Some(CommandLine {
         arguments,
-        env: std::collections::BTreeMap::new(),
+        env: Variables::default(),
         // A listening socket of somebody else's nginx.
         env_removed: vec!["NGINX".into()],
         folder: scratch.to_path_buf(),

@@ -3,7 +3,6 @@
 //!
 //! In: a server's recipe. Out: the recipe with a proxy in front. Only computes.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::command_line::{shell, text};
@@ -125,9 +124,10 @@ fn kamal_proxy(ports: Ports, scratch: &Path, app: &App) -> CommandLine {
     let folder = scratch.join("kamal-proxy");
     let (front, behind) = (ports.front.to_string(), ports.behind.to_string());
     let arguments = [text(&folder), front, behind, app.ready_path.clone()];
+    let homes = ["HOME", "XDG_RUNTIME_DIR"].map(|name| (name.to_string(), text(&folder)));
     CommandLine {
         arguments: shell(include_str!("kamal_proxy.sh"), arguments),
-        env: BTreeMap::from(["HOME", "XDG_RUNTIME_DIR"].map(|name| (name.into(), text(&folder)))),
+        env: homes.into(),
         env_removed: vec!["KAMAL_PROXY_SOCKET".into()],
         folder: scratch.to_path_buf(),
     }

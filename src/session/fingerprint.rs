@@ -4,19 +4,24 @@ use std::fs;
 use std::iter;
 use std::path::Path;
 
+use ring::hmac::{self, Context, HMAC_SHA256};
+
 use crate::plan::{Plan, Platform};
 use crate::server::Inspection;
+use crate::store::Key;
 use crate::terms::{Machine, Objective};
 
 /// Files of an app looked at, at most; and how deep.
 const FILES_MAX: usize = 20_000;
 const DEPTH_MAX: usize = 12;
 
-/// Equal for sessions whose trials may stand for one another. The app's files count by path, size
-/// and time of change; what it writes itself (logs, temporary files) doesn't.
-pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> String {
-    let mut hash = Fnv::default();
+/// Equal for sessions of one store whose trials may stand for one another: values of variables,
+/// headers and bodies take part, which the key keeps from being guessed. The app's files count by
+/// path, size and time of change; what it writes itself (logs, temporary files) doesn't.
+pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key: &Key) -> String {
+    let mut hash = Hash::keyed(key);
     hash.add(&format!("{:?} {}", plan.app, plan.server));
+    plan.app.env.iter().for_each(|(name, value)| hash.add(&format!("{name}={value}")));
     hash.add(&format!("{:?} {:?}", inspection.current, inspection.server_version));
     hash.add(&inspection.runtime_version);
     hash.add(&format!("{machine:?}"));
@@ -26,7 +31,6 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
     hash.add(&format!("{:?}", plan.changes));
     for target in &plan.targets {
         hash.add(&format!("{} {} {}", target.method, target.path, target.weight));
-        // Secrets take part as a hash only.
         target.headers.iter().for_each(|(name, value)| hash.add(&format!("{name}: {value}")));
         hash.add_bytes(&target.body);
         // Absent without one, as in sessions from before targets could have any.
@@ -66,7 +70,7 @@ pub fn of_question(plan: &Plan, trials: &str) -> String {
     if plan.objective == Objective::default() && plan.soak.is_none() {
         return trials.to_string();
     }
-    let mut hash = Fnv::default();
+    let mut hash = Hash::keyed(&[]);
     hash.add(&format!("{:?}", plan.objective));
     // Absent without one, as in sessions from before there could be any.
     plan.soak.iter().for_each(|soak| hash.add(&format!("soak {soak:?}")));
@@ -75,7 +79,7 @@ pub fn of_question(plan: &Plan, trials: &str) -> String {
 
 /// Of a session that verifies another: never that of a tune, so that none takes it up.
 pub fn of_verification(session: i64, started_at: &str) -> String {
-    let mut hash = Fnv::default();
+    let mut hash = Hash::keyed(&[]);
     hash.add(&format!("verifies {session} {started_at}"));
     hash.text()
 }
@@ -113,17 +117,16 @@ fn is_data(name: &str) -> bool {
         .any(|end| name.ends_with(end))
 }
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): the same in every version of this program, as a stored value
-/// must be.
-pub struct Fnv(u64);
+/// HMAC with SHA-256 (RFC 2104, FIPS 180-4): the same in every version of this program, as a stored
+/// value must be.
+pub struct Hash(Context);
 
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
+impl Hash {
+    /// Who hasn't got the key can't try what was hashed; without one, for what is no secret.
+    pub fn keyed(key: &[u8]) -> Self {
+        Self(Context::with_key(&hmac::Key::new(HMAC_SHA256, key)))
     }
-}
 
-impl Fnv {
     /// Adds a text, separated from what follows.
     pub fn add(&mut self, text: &str) {
         self.add_bytes(text.as_bytes());
@@ -132,14 +135,12 @@ impl Fnv {
 
     /// Adds bytes.
     pub fn add_bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        self.0.update(bytes);
     }
 
-    /// As it is kept.
-    pub fn text(&self) -> String {
-        format!("{:016x}", self.0)
+    /// As it is kept: 64 hexadecimal digits.
+    pub fn text(self) -> String {
+        self.0.sign().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -149,8 +150,11 @@ mod tests {
 
     #[test]
     fn the_hash_is_the_published_one() {
-        let mut hash = Fnv::default();
-        hash.add_bytes(b"foobar");
-        assert_eq!(hash.0, 0x8594_4171_f739_67e8);
+        // RFC 4231, test case 2.
+        let mut hash = Hash::keyed(b"Jefe");
+        hash.add_bytes(b"what do ya want ");
+        hash.add_bytes(b"for nothing?");
+        let published = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        assert_eq!(hash.text(), published);
     }
 }

@@ -3,8 +3,6 @@
 //! In: a store, a session, and the reports wanted. Out: those files, each whole or not at all. Must
 //! not measure.
 
-pub(crate) mod files;
-
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -12,6 +10,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::predict;
+use crate::files;
 use crate::report::{self, Format, Stored, Story, Style, csv};
 use crate::store::{SessionId, SessionRow, Store, StoreError, StoreErrorKind};
 use crate::terms::{SessionDoubt, SessionState};

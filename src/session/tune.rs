@@ -40,7 +40,8 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
     session.doubts.extend(doubt);
     let machine = session.place.machine();
     let search_plan = search_plan(plan, machine, configurations, &inspection, &session.doubts);
-    let fingerprint = fingerprint::fingerprint(plan, machine, &inspection);
+    let key = session.store.key()?;
+    let fingerprint = fingerprint::fingerprint(plan, machine, &inspection, &key);
     let fingerprint = fingerprint::of_question(plan, &fingerprint);
     let resumed = match may_resume {
         true => resume::find(session.store, &fingerprint, &search_plan)?,

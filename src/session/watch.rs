@@ -46,7 +46,8 @@ pub enum WatchError {
     )]
     NoSuchProcess { pid: u32 },
     #[error(
-        "process {pid} belongs to another user and /proc hides it; run as that user or as root"
+        "process {pid} belongs to another user and /proc hides it; run as that user or with \
+         CAP_SYS_PTRACE"
     )]
     Hidden { pid: u32 },
     #[error("nothing listens on {address}; {}", what_listens(.listening))]
@@ -84,7 +85,7 @@ fn whose(user: Option<u32>) -> String {
     if own == 0 || user == Some(own) {
         format!("{name}, probably in another container; run there, or name it with --pid")
     } else {
-        format!("{name}; run as that user or as root, or name it with --pid")
+        format!("{name}; run as that user or with CAP_SYS_PTRACE, or name it with --pid")
     }
 }
 

@@ -9,9 +9,10 @@
 //! use one file at once.
 
 mod error;
+mod key;
 mod live;
+mod opening;
 mod owner;
-mod ownership;
 mod read;
 mod schema;
 mod writers;
@@ -20,18 +21,24 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 
+use opening::{
+    PATIENCE, create, open_untouched, refuse_to_migrate_under, refuse_what_is_not_ours,
+    use_write_ahead_log,
+};
 use writers::Writers;
 
 use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
 pub use error::{StoreError, StoreErrorKind};
-pub use ownership::{DEFAULT_PATH, give_to_folders_owner};
+pub use key::Key;
+
+/// Where the store lies unless the user says otherwise, from the current folder.
+pub const DEFAULT_PATH: &str = ".sweetspot/sweetspot.db";
 
 /// A session's number in its store, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,9 +81,6 @@ pub struct Store {
     writers: Option<Arc<Writers>>,
 }
 
-/// How long to wait for another run to finish writing.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 impl Store {
     /// Opens or makes the file and its folder. `-` in the path's place is no special name.
     ///
@@ -84,7 +88,7 @@ impl Store {
     /// No permission, disk full, not a database, or made by a newer version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let what = "open the store";
-        ownership::create(path).map_err(|error| StoreError::from_io(what, path, &error))?;
+        create(path).map_err(|error| StoreError::from_io(what, path, &error))?;
         Self::open_writable(path, what)
     }
 
@@ -141,6 +145,7 @@ impl Store {
         // What is removed is written over.
         connection.pragma_update(None, "secure_delete", true).map_err(broken)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(broken)?;
+        refuse_to_migrate_under(&connection, path, what)?;
         schema::bring_up(&mut connection, path, schema::STEPS)?;
         Ok(Self { connection, path: path.to_path_buf(), writers: None })
     }
@@ -175,6 +180,16 @@ impl Store {
     /// The file's name, as given.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What fingerprints of this store's sessions are made with.
+    ///
+    /// # Errors
+    /// The file beside the store cannot be made or read.
+    pub fn key(&self) -> Result<Key, StoreError> {
+        key::of(&self.path).map_err(|error| {
+            StoreError::from_io("read the key beside the store", &self.path, &error)
+        })
     }
 
     /// Begins a session that this process writes. `started_at` is RFC 3339, UTC.
@@ -312,6 +327,14 @@ impl Store {
         let delete = "DELETE FROM sessions WHERE id = ?1";
         self.change_session(session, delete, params![session.0], |_| Ok(()))?;
         let what = "erase what was removed from the store";
+        // Pages that were freed before removing wrote over them, by older versions, go too.
+        match self.connection.execute_batch("VACUUM") {
+            // It takes room for a copy, and there may be least where somebody removes sessions.
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DiskFull) => {
+                return Err(self.broken(what, &error));
+            }
+            _ => {}
+        }
         match self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
                 return Err(self.broken(what, &error));
@@ -343,41 +366,6 @@ impl Store {
 
     fn broken(&self, what: &'static str, error: &rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(what, &self.path, error)
-    }
-}
-
-/// Opens the file as it lies there: takes no lock, looks for no log and writes nothing.
-fn open_untouched(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(format!("file:{}?immutable=1", percent_encode(path)), flags)
-}
-
-/// Refuses another program's database and a newer version's store before a byte of them changes:
-/// the first ordinary look at a database may already roll back its journal or make files beside it.
-/// A file whose tables are in its log alone looks empty here and is looked at again.
-fn refuse_what_is_not_ours(path: &Path) -> Result<(), StoreError> {
-    match open_untouched(path).and_then(|connection| schema::look(&connection)) {
-        Ok(found) => schema::check(found, path, schema::STEPS.len()),
-        // Opening it in earnest says why.
-        Err(_) => Ok(()),
-    }
-}
-
-/// Switches to the write-ahead log. SQLite does not wait for another program in this one step.
-fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && Instant::now() < deadline =>
-            {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            result => return result,
-        }
     }
 }
 
@@ -465,17 +453,21 @@ fn lock(writers: &Writers, session: SessionId, path: &Path) -> Result<(), StoreE
     }
 }
 
-/// Refuses to add to a session that another program has taken up meanwhile, or that isn't there.
+/// Refuses to add to a session that another program has taken up meanwhile, or that isn't there,
+/// and to tables that are a newer program's by now.
 fn check_writer(
     transaction: &Transaction<'_>,
     what: &'static str,
     path: &Path,
     session: SessionId,
 ) -> Result<(), StoreError> {
+    let broken = |error| StoreError::from_sqlite(what, path, &error);
+    // A newer program may have changed the tables since this one looked.
+    schema::check(schema::look(transaction).map_err(broken)?, path, schema::STEPS.len())?;
     let owner: Option<String> = transaction
         .query_row("SELECT owner FROM sessions WHERE id = ?1", [session.0], |row| row.get(0))
         .optional()
-        .map_err(|error| StoreError::from_sqlite(what, path, &error))?;
+        .map_err(broken)?;
     match owner {
         None => Err(no_such_session(what, path, session)),
         Some(owner) if owner == owner::this_process() => Ok(()),
@@ -541,21 +533,6 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Verified(_) => "verified",
         EventKind::SessionEnded { .. } => "session_ended",
     }
-}
-
-/// A path as SQLite's `file:` addresses want it.
-fn percent_encode(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    path.as_os_str()
-        .as_bytes()
-        .iter()
-        .map(|&byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                (byte as char).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
 }
 
 /// Forgets the seconds of a trial that this event ends, or that was never ended.

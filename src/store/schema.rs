@@ -2,15 +2,13 @@
 //!
 //! In: an open connection. Out: the same with today's tables. Knows nothing of events.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::{StoreError, StoreErrorKind};
-use super::ownership::give_to_folders_owner;
+use crate::files::create_new;
 
 /// Marks the file as ours (`PRAGMA application_id`): "swsp".
 const APPLICATION_ID: i32 = 0x7377_7370;
@@ -204,10 +202,9 @@ fn keep_old(connection: &Connection, path: &Path, version: usize) -> rusqlite::R
     };
     // Of an earlier attempt.
     let _ = fs::remove_file(&aside);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).open(&aside).map_err(could_not)?;
+    create_new(&aside).map_err(could_not)?;
     connection.execute("VACUUM INTO ?1", [aside.to_string_lossy()])?;
-    give_to_folders_owner(&aside).and_then(|()| fs::rename(&aside, &copy)).map_err(could_not)
+    fs::rename(&aside, &copy).map_err(could_not)
 }
 
 #[cfg(test)]
@@ -251,6 +248,27 @@ mod tests {
         assert_eq!(look(&connection).unwrap(), Found::Ours(STEPS.len()));
         assert!(connection.execute("DELETE FROM live", []).is_ok());
         assert!(folder.path().join("s.db.v1").exists());
+    }
+
+    #[test]
+    fn a_copy_that_was_cut_off_is_made_anew_and_never_taken_for_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        let mut connection = Connection::open(&path).unwrap();
+        bring_up(&mut connection, &path, &STEPS[..1]).unwrap();
+        let cut = unfinished(&copy_of(&path, 1));
+        for length in [0, 1, 100, 4096, 5000] {
+            let _ = fs::remove_file(copy_of(&path, 1));
+            let whole = fs::read(&path).unwrap();
+            fs::write(&cut, &whole[..length.min(whole.len())]).unwrap();
+            keep_old(&connection, &path, 1).unwrap();
+            let kept = Connection::open(copy_of(&path, 1)).unwrap();
+            assert_eq!(look(&kept).unwrap(), Found::Ours(1), "cut at {length}");
+            let is_whole: String =
+                kept.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+            assert_eq!(is_whole, "ok");
+            assert!(!cut.exists());
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 
-use super::ownership::give_to_folders_owner;
 use super::schema::with_suffix;
+use crate::files::give_to_folders_owner;
 
 /// The sessions that a store writes, locked until this is dropped.
 #[derive(Debug)]
@@ -62,6 +62,14 @@ pub(super) fn is_written(store: &Path, session: i64, own: Option<&Writers>) -> b
     file.is_ok_and(|file| is_locked(&file, session))
 }
 
+/// True while a program writes any session.
+pub(super) fn is_any_written(store: &Path) -> bool {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(FLAGS).open(file_of(store));
+    // A length of 0: all of the file.
+    file.is_ok_and(|file| is_range_locked(&file, range(libc::F_WRLCK, 0, 0)))
+}
+
 /// A link is not followed, and whatever else was put there is not waited for.
 const FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
@@ -79,7 +87,10 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 fn is_locked(file: &File, session: i64) -> bool {
-    let mut found = range(libc::F_WRLCK, session, 1);
+    is_range_locked(file, range(libc::F_WRLCK, session, 1))
+}
+
+fn is_range_locked(file: &File, mut found: libc::flock) -> bool {
     let is_asked = fcntl(file, FcntlArg::F_OFD_GETLK(&mut found)).is_ok();
     is_asked && found.l_type != libc::F_UNLCK as libc::c_short
 }
@@ -108,13 +119,14 @@ mod tests {
     fn a_session_has_one_writer_until_that_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("s.db");
-        assert!(!is_written(&store, 1, None));
+        assert!(!is_written(&store, 1, None) && !is_any_written(&store));
         let first = Writers::of(&store).unwrap();
         let second = Writers::of(&store).unwrap();
         assert!(first.lock(1).unwrap() && first.lock(1).unwrap());
         assert!(!second.lock(1).unwrap());
         assert!(second.lock(2).unwrap());
         assert!(is_written(&store, 1, None) && is_written(&store, 2, None));
+        assert!(is_any_written(&store));
         assert!(!is_written(&store, 1, Some(&first)) && is_written(&store, 1, Some(&second)));
         drop(first);
         assert!(!is_written(&store, 1, None) && is_written(&store, 2, None));

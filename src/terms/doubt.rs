@@ -130,6 +130,9 @@ pub enum MachineDoubt {
         limit_bytes: u64,
         why: LimitRefusal,
     },
+    /// The server and the app have all rights on the machine, as its folder is root's and nobody
+    /// else was named.
+    AppIsRoot,
 }
 
 /// What was measured in a cluster is not all of what runs there, or does not stay as it is.
@@ -338,6 +341,7 @@ impl MachineDoubt {
             Self::FewerCores { .. } => "fewer_cores",
             Self::LessMemory { .. } => "less_memory",
             Self::CoresNotEnforced { .. } | Self::MemoryNotEnforced { .. } => "limits_not_enforced",
+            Self::AppIsRoot => "app_is_root",
         }
     }
 }

@@ -30,8 +30,8 @@ const SECRET_NAMES: [&str; 13] = [
     "cookie",
 ];
 
-/// What says so at the end of a variable's name only: `SENTRY_DSN`, `MASTER_KEY`, `DB_PASS`.
-const SECRET_ENDINGS: [&str; 4] = ["_key", "_dsn", "_pass", "_pwd"];
+/// What says so as a word of its own only: `SENTRY_DSN`, `STRIPE_KEY_LIVE`, `DB_PASS`.
+const SECRET_WORDS: [&str; 4] = ["key", "dsn", "pass", "pwd"];
 
 /// Variables and headers whose values everybody may see, and that messages are not understood
 /// without.
@@ -127,8 +127,14 @@ impl Secrets {
         self.with(values.map(str::to_string))
     }
 
+    /// Each of them, and the lines of one that has several: what is printed is masked line by line.
     fn with(mut self, values: impl Iterator<Item = String>) -> Self {
-        self.values.extend(values);
+        for value in values {
+            let lines = value.lines().map(str::trim).filter(|_| value.trim().contains('\n'));
+            let lines = lines.filter(|line| line.len() >= LEAST_LENGTH_OF_PART);
+            self.values.extend(lines.map(str::to_string));
+            self.values.push(value);
+        }
         self.values.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         self.values.dedup();
         self
@@ -189,7 +195,7 @@ fn password_of_basic(value: &str) -> Option<String> {
 fn says_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_NAMES.iter().any(|word| name.contains(word))
-        || SECRET_ENDINGS.iter().any(|end| name.ends_with(end) || name == end[1..])
+        || name.split(['_', '-']).any(|word| SECRET_WORDS.contains(&word))
 }
 
 /// What ends a URL in a text. A password that should have been encoded may hold anything else.

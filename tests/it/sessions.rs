@@ -4,7 +4,7 @@ mod bad_input;
 mod damaged;
 pub mod long;
 mod older;
-mod push;
+pub mod push;
 mod readers;
 mod reports;
 pub mod sample;

@@ -10,11 +10,11 @@ use super::outputs::{self, Output};
 use crate::cli::exit::of_load;
 use crate::cli::progress;
 use crate::cli::{Exit, UsageError, interrupt};
+use crate::files;
 use crate::report::load::capacity as shown;
 use crate::report::load::{Format, Report, text};
 use crate::session::load::capacity::{self, Progress};
 use crate::session::load::{Asked, Length};
-use crate::session::report::files;
 use crate::terms::{CapacitySummary, Rate};
 
 /// The time in all unless `--duration` says otherwise.

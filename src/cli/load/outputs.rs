@@ -3,15 +3,15 @@
 //! In: what was typed. Out: files that are known to be writable before any load is sent, and are
 //! written when it is over or as it goes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use crate::cli::UsageError;
+use crate::files;
 use crate::report::load::{About, Format, LoadResult, Report, Sinks};
-use crate::session::report::files;
 
 /// A format and where it goes; to standard output without a file.
 #[derive(Debug, Clone)]
@@ -101,8 +101,9 @@ pub fn check_writable(outputs: &[Output]) -> anyhow::Result<()> {
         if file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             continue;
         }
-        let opened = OpenOptions::new().append(true).create(true).open(file);
-        opened.map(drop).with_context(|| not_opened(&file.display().to_string()))?;
+        files::open_to_add(file)
+            .map(drop)
+            .with_context(|| not_opened(&file.display().to_string()))?;
     }
     Ok(())
 }

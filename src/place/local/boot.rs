@@ -196,7 +196,7 @@ impl Boot<'_> {
                     Some(kind) => {
                         let may_recover = matches!(reply.status, 502..=504);
                         (!may_recover || first.elapsed() >= WARMING_UP)
-                            .then(|| (kind, answered(target, &reply)))
+                            .then(|| (kind, answered(target, &reply, self.secrets)))
                     }
                 },
                 // Not listening yet, or no longer.
@@ -339,10 +339,10 @@ pub fn kind_of_status(status: u16) -> Option<BootFailureKind> {
     })
 }
 
-fn answered(target: &Target, reply: &Reply) -> BootEnd {
+fn answered(target: &Target, reply: &Reply, secrets: &Secrets) -> BootEnd {
     // A query can carry secrets, such as the page to return to.
     let place = reply.location.as_ref().and_then(|place| place.split(['?', '#']).next());
-    let leads_to = place.map(ToString::to_string);
+    let leads_to = place.map(|place| secrets.mask(place));
     BootEnd::NotGood { target: target.to_string(), status: reply.status, leads_to }
 }
 
@@ -386,10 +386,11 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_named_without_its_query() {
-        let reply = Reply { status: 302, location: Some("/login?token=secret".into()) };
-        let end = answered(&Target::get("/items?key=secret"), &reply);
-        let (target, leads_to) = ("GET /items?…".into(), Some("/login".into()));
+    fn a_redirect_is_named_without_its_query_and_what_is_secret() {
+        let reply = Reply { status: 302, location: Some("/in/s3cret-pw?token=secret".into()) };
+        let secrets = Secrets::default().with_values(["s3cret-pw"]);
+        let end = answered(&Target::get("/items?key=secret"), &reply, &secrets);
+        let (target, leads_to) = ("GET /items?…".into(), Some("/in/[hidden]".into()));
         assert_eq!(end, BootEnd::NotGood { target, status: 302, leads_to });
     }
 }

@@ -27,7 +27,7 @@ use super::cgroup::{self, Group, Limits};
 use super::leftovers::{self, Kept, Record};
 use super::orders::{Order, Reply};
 use super::processes::{self, Reaped};
-use crate::monitor::groups;
+use crate::monitor::groups::{self, ControlGroups};
 use crate::server::RunAs;
 
 /// Everything below us should be dead by then; SIGKILL takes longer only in the kernel.
@@ -152,7 +152,11 @@ impl Guardian {
         self.run_as = run_as;
         match made.and_then(|folder| self.give_away(&folder).map(|()| folder)) {
             Ok(folder) => {
-                self.group = usable_group(limits);
+                let own = groups::own(Path::new("/"));
+                // Whoever ends what is left undoes this too, should we be killed in its midst.
+                self.group.switched_on = cgroup::could_switch_on(&own, limits);
+                self.note(&folder);
+                self.group = usable_group(&own, limits);
                 self.note(&folder);
                 Reply::Begun {
                     scratch: folder,
@@ -336,9 +340,8 @@ fn process_end(status: ExitStatus) -> ProcessEnd {
 }
 
 /// A control group for these limits that a process of ours has been seen to join.
-fn usable_group(limits: Limits) -> Group {
-    let own = groups::own(Path::new("/"));
-    let group = cgroup::create(&own, &cgroup::name_of(std::process::id()), limits);
+fn usable_group(own: &ControlGroups, limits: Limits) -> Group {
+    let group = cgroup::create(own, &cgroup::name_of(std::process::id()), limits);
     if let Err(error) = try_to_join(&group) {
         // Best effort: nobody is in it.
         let _ = group.remove();

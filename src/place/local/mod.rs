@@ -400,6 +400,9 @@ impl Place for Local {
             let cores = self.share.machine.cores.get();
             warnings.push(MachineDoubt::GeneratorSharesCores { cores }.into());
         }
+        if self.settings.app.run_as.is_none() && rustix::process::geteuid().is_root() {
+            warnings.push(MachineDoubt::AppIsRoot.into());
+        }
         warnings
     }
 

@@ -16,6 +16,7 @@ use super::cgroup::Limits;
 use super::error::{environment, guardian_gone, unexpected};
 use super::link::Link;
 use super::orders::{Order, Reply};
+use super::settings::inherited_secrets;
 use super::{files, log};
 use crate::monitor;
 use crate::place::PlaceError;
@@ -37,7 +38,14 @@ const DATABASE: &str = "lab";
 struct Running {
     name: String,
     pid: u32,
+    said: Said,
+}
+
+/// What a command prints, and what of it nobody may see.
+#[derive(Clone, Default)]
+struct Said {
     log: PathBuf,
+    secrets: Secrets,
 }
 
 /// Services at work. Dropping them ends them and removes their folder.
@@ -148,7 +156,7 @@ impl Services {
         let mut words: Vec<String> = command.split_whitespace().map(str::to_string).collect();
         words.push("0".into());
         self.start("external", words, folder.to_path_buf())?;
-        let log = self.running.last().map(|running| running.log.clone()).unwrap_or_default();
+        let log = self.running.last().map(|running| running.said.log.clone()).unwrap_or_default();
         let line = ReadyLine { contains: vec!["listening on ".into()], count: 1 };
         let mut port = None;
         self.wait_until("external", &mut || {
@@ -196,7 +204,7 @@ impl Services {
         patience: Duration,
     ) -> Result<(), PlaceError> {
         let program = command.arguments.first().cloned().unwrap_or_default();
-        let (pid, log) = self.launch(&program, command)?;
+        let (pid, said) = self.launch(&program, command)?;
         let deadline = Instant::now() + patience;
         loop {
             match self.next_end(LOOK)? {
@@ -204,7 +212,7 @@ impl Services {
                     return match status.is_success() {
                         true => Ok(()),
                         false => {
-                            Err(failed(SessionError::CommandFailed { what, how: status }, &log))
+                            Err(failed(SessionError::CommandFailed { what, how: status }, &said))
                         }
                     };
                 }
@@ -213,7 +221,7 @@ impl Services {
             }
             if Instant::now() >= deadline {
                 let patience_s = patience.as_secs_f64();
-                return Err(failed(SessionError::CommandLate { what, patience_s }, &log));
+                return Err(failed(SessionError::CommandLate { what, patience_s }, &said));
             }
         }
     }
@@ -249,26 +257,30 @@ impl Services {
         arguments: Vec<String>,
         folder: PathBuf,
     ) -> Result<(), PlaceError> {
-        let (pid, log) = self.launch(name, self.command(arguments, folder))?;
-        self.running.push(Running { name: name.to_string(), pid, log });
+        let (pid, said) = self.launch(name, self.command(arguments, folder))?;
+        self.running.push(Running { name: name.to_string(), pid, said });
         Ok(())
     }
 
     /// With the services' variables.
     fn command(&self, arguments: Vec<String>, folder: PathBuf) -> CommandLine {
-        CommandLine { arguments, env: self.env.clone(), env_removed: Vec::new(), folder }
+        CommandLine { arguments, env: self.env.clone().into(), env_removed: Vec::new(), folder }
     }
 
-    fn launch(&mut self, name: &str, command: CommandLine) -> Result<(u32, PathBuf), PlaceError> {
+    fn launch(&mut self, name: &str, command: CommandLine) -> Result<(u32, Said), PlaceError> {
         self.starts += 1;
         let log = self.folder().join(format!("service-{}.log", self.starts));
+        // Where our own sockets are is no secret, and messages are not understood without.
+        let given = command.env.iter().filter(|(name, value)| self.env.get(*name) != Some(value));
+        let given = given.map(|(name, value)| (&**name, &**value));
+        let secrets = inherited_secrets().with_given(given);
         let program = command.arguments.first().cloned().unwrap_or_default();
         let order = Order::Start { command, log: log.clone(), cpus: Vec::new(), nice: 0 };
         let running = &self.running;
         let reply = self.link.ask(&order, &mut |pid, status| refuse_end(running, pid, status))?;
         let what = Task::StartService { name: name.to_string() };
         match reply {
-            Reply::Started { pid } => Ok((pid, log)),
+            Reply::Started { pid } => Ok((pid, Said { log, secrets })),
             Reply::NotStarted { is_missing: true, message } => {
                 Err(PlaceError::Service(Box::new(Unusable {
                     kind: BootFailureKind::NotInstalled,
@@ -308,9 +320,9 @@ impl Services {
             }
             if Instant::now() >= deadline {
                 let running = self.running.iter().find(|running| running.name == name);
-                let log = running.map(|running| running.log.clone()).unwrap_or_default();
+                let said = running.map(|running| running.said.clone()).unwrap_or_default();
                 let (name, patience_s) = (name.to_string(), PATIENCE.as_secs_f64());
-                return Err(failed(SessionError::ServiceLate { name, patience_s }, &log));
+                return Err(failed(SessionError::ServiceLate { name, patience_s }, &said));
             }
         }
         Ok(())
@@ -322,7 +334,7 @@ fn refuse_end(running: &[Running], pid: u32, status: &ProcessEnd) -> Result<(), 
     match running.iter().find(|running| running.pid == pid) {
         Some(running) => {
             let (name, how) = (running.name.clone(), status.clone());
-            Err(failed(SessionError::ServiceEnded { name, how }, &running.log))
+            Err(failed(SessionError::ServiceEnded { name, how }, &running.said))
         }
         None => Ok(()),
     }
@@ -343,11 +355,11 @@ fn install(program: String) -> BootAdvice {
     StartAdvice::InstallServer { commands: vec![format!("apt install {package}")] }.into()
 }
 
-fn failed(why: SessionError, log: &Path) -> PlaceError {
+fn failed(why: SessionError, said: &Said) -> PlaceError {
     PlaceError::Service(Box::new(Unusable {
         kind: BootFailureKind::Exited,
         why,
         advice: StartAdvice::MendService.into(),
-        last_lines: log::worth_showing(&log::tail(log, &Secrets::default())),
+        last_lines: log::worth_showing(&log::tail(&said.log, &said.secrets)),
     }))
 }

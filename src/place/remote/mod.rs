@@ -11,7 +11,6 @@ mod settings;
 mod shell;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -25,6 +24,7 @@ use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
 use super::watching;
 use super::{Observed, Offer, Place, PlaceError, Started};
+use crate::files::{make_own_folder, replace};
 use crate::fleet;
 pub use crate::fleet::{FOLDER as FILES_OF_HOST, ForHosts, Host, OnLoss};
 use crate::load::shape::{Part, Shape};
@@ -415,10 +415,8 @@ pub fn given(value: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
 /// Writes a file of the commands'; its folder is made.
 fn write((path, text): &(PathBuf, String)) -> Result<(), NoteError> {
     let failed = |source| NoteError::File { path: path.clone(), source };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    fs::write(path, text).map_err(failed)
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_own_folder(folder).and_then(|()| replace(path, text.as_bytes())).map_err(failed)
 }
 
 /// Runs the command, and removes the note of it. The press that ended the session does not end

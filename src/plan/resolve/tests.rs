@@ -556,3 +556,19 @@ fn an_app_has_the_size_that_its_deployment_gives_unless_it_is_given_nearer() {
     let own = here.resolve(&Typed::default().with(Key::Start, "/bin/sleep {port}"));
     assert_eq!((own.app.env.len(), own.app.flags), (0, None));
 }
+
+#[test]
+fn a_store_among_the_apps_pages_is_refused() {
+    let here = Here::new("");
+    let typed = |store: &str| Typed::default().with_path(Key::Store, store);
+    let said = here.refuse(&typed("public/results.db"));
+    assert!(said.contains("sends what lies there to whoever asks"), "{said}");
+    for store in ["results.db", "public/.own/results.db", ".sweetspot/a.db"] {
+        here.resolve(&typed(store));
+    }
+    fs::remove_file(here.surroundings.folder.join("config.ru")).unwrap();
+    here.write("index.php", "<?php echo 1;");
+    here.refuse(&typed("results.db"));
+    here.resolve(&typed(".sweetspot/a.db"));
+    here.resolve(&typed("../results.db"));
+}

@@ -15,7 +15,7 @@ use super::command_line::text;
 use super::signals::SIGTERM;
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
-    ProcessFacts, ReadyLine, Recipe, Recommended,
+    ProcessFacts, ReadyLine, Recipe, Recommended, Variables,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -65,7 +65,7 @@ impl Adapter for Node {
         let arguments = [app.program(&ABOUT).into(), "-e".into(), script, app.entry.clone()];
         Some(CommandLine {
             arguments: arguments.into(),
-            env: BTreeMap::new(),
+            env: Variables::default(),
             // What they load could print or listen.
             env_removed: vec!["NODE_OPTIONS".into()],
             folder: app.folder.clone(),

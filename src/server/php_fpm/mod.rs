@@ -8,7 +8,6 @@ mod failure;
 mod inspection;
 mod settings;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::command_line;
@@ -17,7 +16,7 @@ use super::filled::filled;
 use super::signals::SIGQUIT;
 use super::{
     About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Launch,
-    Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
+    Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream, Variables,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -73,7 +72,7 @@ impl Adapter for PhpFpm {
         let env_removed = Vec::new();
         Some(CommandLine {
             arguments,
-            env: BTreeMap::new(),
+            env: Variables::default(),
             env_removed,
             folder: app.folder.clone(),
         })

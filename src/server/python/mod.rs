@@ -42,7 +42,7 @@ pub fn inspect(app: &App, about: &About, script: &str, arguments: &[String]) -> 
     command.extend(arguments.iter().cloned());
     CommandLine {
         arguments: command,
-        env: never_written(),
+        env: never_written().into(),
         env_removed: Vec::new(),
         folder: app.folder.clone(),
     }

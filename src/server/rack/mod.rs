@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::command_line::text;
-use super::{App, CommandLine, Framework, Launch, Listen, ReadyLine};
+use super::{App, CommandLine, Framework, Launch, Listen, ReadyLine, Variables};
 use crate::terms::{Configuration, Cores, Workers};
 
 /// The apps that Ruby's servers run.
@@ -30,7 +30,7 @@ pub fn inspect(app: &App, script: &str) -> CommandLine {
     arguments.extend(app.server_config.as_deref().map(text));
     CommandLine {
         arguments,
-        env: BTreeMap::new(),
+        env: Variables::default(),
         env_removed: Vec::new(),
         folder: app.folder.clone(),
     }

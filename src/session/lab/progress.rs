@@ -12,7 +12,9 @@ use thiserror::Error;
 
 use super::file_error::FileError;
 use super::options::RunOptions;
+use crate::files::{make_own_folder, replace};
 use crate::lab::Lab;
+use crate::session::fingerprint::Hash;
 use crate::terms::{LabRun, Machine};
 
 /// Why what was measured cannot be kept or taken up.
@@ -102,14 +104,11 @@ impl Progress {
         }
     }
 
-    /// Under another name first: a file that is there is whole.
     fn write(&self) -> Result<(), ProgressError> {
         let text = serde_json::to_string(&self.kept).unwrap_or_default();
-        let beside = self.path.with_extension("json.new");
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&beside, text))
-            .and_then(|()| fs::rename(&beside, &self.path))
+        make_own_folder(folder)
+            .and_then(|()| replace(&self.path, text.as_bytes()))
             .map_err(FileError::of("write", &self.path))?;
         Ok(())
     }
@@ -129,7 +128,7 @@ fn described(machine: &Machine) -> String {
 }
 
 fn fingerprint(lab: &Lab) -> String {
-    let mut hash = crate::session::fingerprint::Fnv::default();
+    let mut hash = Hash::keyed(&[]);
     hash.add(env!("CARGO_PKG_VERSION"));
     hash.add(&format!("{:?} {:?}", lab.definition, lab.setup));
     for (path, content) in &lab.app {

@@ -16,7 +16,7 @@ use crate::place::local::services::Services;
 use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
 use crate::place::{Place, PlaceError, Started};
 use crate::plan::{caller, check_programs, choose_server, recognise};
-use crate::server::{self, Adapter, App, Proxy};
+use crate::server::{self, Adapter, App, Proxy, Variables};
 use crate::session::local;
 use crate::terms::{
     BootCause, BootFailureKind, Bytes, Configuration, Cores, LabFailure, LabSetting, Machine,
@@ -63,7 +63,10 @@ impl Site {
         if !packages.is_empty() {
             return Err(LabError::Lacks { packages });
         }
-        let run_as = caller(surroundings.invoker);
+        let run_as = caller(surroundings.invoker, &surroundings.folder);
+        if run_as.is_none() && rustix::process::geteuid().is_root() {
+            tell("everything as root: this folder is root's, and nobody called sudo");
+        }
         let (program, places) = (Path::new(OWN_PROGRAM), scratch_places());
         let mut services = Services::begin(program, &places, run_as.clone(), stop.clone())?;
         let folder = services.folder().join("app");
@@ -122,7 +125,7 @@ impl Site {
     }
 
     /// The variables that the app needs in every run.
-    pub fn env(&self) -> BTreeMap<String, String> {
+    pub fn env(&self) -> Variables {
         let mut env = self.app.env.clone();
         env.extend(self.services.env().clone());
         env
@@ -226,7 +229,7 @@ fn recognised(
         false => Proxy::None,
     };
     app.ready_path.clone_from(&definition.ready);
-    app.env.clone_from(&definition.env);
+    app.env = definition.env.clone().into();
     check_programs(&mut app, adapter, program_folders)?;
     Ok((app, adapter))
 }

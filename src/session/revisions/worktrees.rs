@@ -138,7 +138,7 @@ impl Worktrees {
         patience: Duration,
     ) -> Result<(), PlaceError> {
         let env_removed = LEADING.map(str::to_string).to_vec();
-        let command = CommandLine { arguments, env, env_removed, folder };
+        let command = CommandLine { arguments, env: env.into(), env_removed, folder };
         self.services.run_within(what, command, patience)
     }
 }

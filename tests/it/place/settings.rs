@@ -173,7 +173,7 @@ fn todays_setting_is_that_of_the_command_and_the_variables_that_deploy_the_app()
         let is_said = inspection.remarks.contains(&first.into());
         assert_eq!(is_said, !flags.is_empty(), "{text}: {:?}", inspection.remarks);
 
-        let settings = Settings { env: planned.env.clone(), ..Settings::default() };
+        let settings = Settings { env: (*planned.env).clone(), ..Settings::default() };
         let sockets = tempfile::tempdir().unwrap();
         let flags: Vec<&str> = match flags {
             "--workers 3" => vec!["--workers", "3", "-t", "2"],

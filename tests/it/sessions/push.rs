@@ -17,10 +17,10 @@ use crate::load::server::{Server, ok};
 use crate::process::{self, Ended, ended, program, unused_address};
 
 /// A request as it arrived.
-struct Request {
+pub struct Request {
     /// The request line and the headers, in small letters but for values.
-    head: Vec<String>,
-    body: String,
+    pub head: Vec<String>,
+    pub body: String,
 }
 
 impl Request {
@@ -30,7 +30,7 @@ impl Request {
 }
 
 /// Gives these replies in turn, one a connection.
-fn collector(replies: Vec<String>) -> (SocketAddr, Receiver<Request>) {
+pub fn collector(replies: Vec<String>) -> (SocketAddr, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, requests) = channel();
@@ -68,7 +68,7 @@ fn read(stream: &TcpStream) -> Request {
     Request { head, body: String::from_utf8(body).unwrap() }
 }
 
-fn reply(status: &str, headers: &str, body: &str) -> String {
+pub fn reply(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n{body}"
@@ -173,6 +173,19 @@ fn a_busy_collector_is_asked_again_and_one_that_refuses_is_not() {
     );
     assert!(said.contains(&expected), "{said}");
     assert!(!said.contains("s3cret"), "{said}");
+}
+
+#[test]
+fn a_wait_beyond_any_clock_is_not_made() {
+    for seconds in ["18446744073709551615", "99999999999999999999999", "3600"] {
+        let wait = format!("retry-after: {seconds}\r\n");
+        let busy = reply("503 Service Unavailable", &wait, "");
+        let (address, _requests) = collector(vec![busy]);
+        let url = format!("otlp=http://{address}");
+        let (_folder, output) = sweetspot(&["report", "last", "--push", &url]);
+        output.assert_code(1);
+        assert!(output.stderr.contains("answered 503"), "{seconds}: {}", output.stderr);
+    }
 }
 
 #[test]

@@ -241,6 +241,48 @@ fn nothing_of_a_removed_session_is_left_in_any_file() {
 }
 
 #[test]
+fn what_older_versions_freed_without_writing_over_it_goes_too() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path, &sample::events());
+    let (_, removed) = filled(&path, &sample::events());
+    let planted = "pl4nted in what was freed";
+    change(&path, &format!("UPDATE events SET json = '{planted}' WHERE session = {}", removed.0));
+    let plain =
+        format!("PRAGMA secure_delete = 0; DELETE FROM events WHERE session = {}", removed.0);
+    rusqlite::Connection::open(&path).unwrap().execute_batch(&plain).unwrap();
+    assert!(!files_with(&path, planted).is_empty(), "it is there still");
+    store.remove(id).unwrap();
+    assert_eq!(files_with(&path, planted), [""; 0]);
+}
+
+#[test]
+fn nothing_is_added_for_another_owner_or_to_a_newer_programs_tables() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path, &sample::events());
+    change(&path, "PRAGMA user_version = 7");
+    let error = store.append(id, &sample::started()).unwrap_err();
+    assert_says(&error, StoreErrorKind::Newer, &path, &["format 7"]);
+    change(&path, "PRAGMA user_version = 2");
+    change(&path, "UPDATE sessions SET owner = '1 1 elsewhere'");
+    let error = store.append(id, &sample::started()).unwrap_err();
+    assert_says(&error, StoreErrorKind::Locked, &path, &["session 1 is being written by"]);
+    assert_eq!(store.events(id).unwrap().len(), sample::events().len());
+}
+
+#[test]
+fn an_older_format_stays_while_somebody_writes_it() {
+    let (_folder, path) = place();
+    let (store, _) = filled(&path, &sample::events());
+    change(&path, "PRAGMA user_version = 1");
+    for error in [Store::open(&path).unwrap_err(), Store::open_existing(&path).unwrap_err()] {
+        assert_says(&error, StoreErrorKind::Locked, &path, &["an older sweetspot writes"]);
+    }
+    drop(store);
+    change(&path, "DROP TABLE live");
+    Store::open(&path).unwrap();
+}
+
+#[test]
 fn a_removed_session_is_gone_and_its_number_is_not_used_again() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::events());
@@ -390,6 +432,58 @@ pub fn mount_small_disk(at: &Path) -> Option<()> {
         let mounted = libc::mount(kind, path.as_ptr(), kind, 0, size.as_ptr().cast());
         (mounted == 0).then_some(())
     }
+}
+
+/// Whatever room is left when a session begins: what could be stored is there in whole events, the
+/// rest is refused with the reason, and once there is room again the store is as good as new.
+#[test]
+fn a_disk_may_get_full_at_any_write_of_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let (disk, path) = (folder.path(), folder.path().join(".sweetspot/s.db"));
+    let fill = |room: usize| {
+        fs::write(disk.join("other files"), vec![b'x'; (1 << 20) - room]).unwrap();
+        let stored = store_as_much_as_fits(&path);
+        fs::remove_file(disk.join("other files")).unwrap();
+        let Ok(mut store) = Store::open(&path) else { panic!("with room for {room}") };
+        for row in store.sessions().unwrap() {
+            assert_eq!(store.events(row.id).unwrap(), sample::events()[..stored]);
+            store.remove(row.id).unwrap();
+        }
+        drop(store);
+        fs::remove_dir_all(path.parent().unwrap()).unwrap();
+        stored
+    };
+    let stored: Option<Vec<usize>> = std::thread::scope(|scope| {
+        let rooms = (0..).map(|pages: usize| pages * 8192).take_while(|room| *room < 1 << 20);
+        let thread = scope.spawn(|| mount_small_disk(disk).map(|()| rooms.map(fill).collect()));
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    let Some(stored) = stored else { return eprintln!("not run: only root may mount a disk") };
+    let all = sample::events().len();
+    assert_eq!((stored.first(), stored.last()), (Some(&0), Some(&all)));
+    assert!(stored.iter().any(|events| (1..all).contains(events)), "{stored:?}");
+}
+
+/// How many of the sample's events there was room for.
+fn store_as_much_as_fits(path: &Path) -> usize {
+    let refused = |error: &StoreError| {
+        assert_says(error, StoreErrorKind::Full, path, &["no space is left", "--store"]);
+        0
+    };
+    let mut store = match Store::open(path) {
+        Ok(store) => store,
+        Err(error) => return refused(&error),
+    };
+    let id = match store.begin(&head(), "2026-11-20T18:46:44Z") {
+        Ok(id) => id,
+        Err(error) => return refused(&error),
+    };
+    let events = sample::events();
+    let failed = events.iter().position(|event| match store.append(id, event) {
+        Ok(()) => false,
+        Err(error) => refused(&error) == 0,
+    });
+    failed.unwrap_or(events.len())
 }
 
 const FULL_DISK_STORE: &str = "SWEETSPOT_TEST_FULL_DISK_STORE";

@@ -13,20 +13,22 @@ const TABLE: &[(&str, &[&str])] = &[
     ("server", &[]),
     ("load/shape", &[]),
     ("load", &["load/shape"]),
+    ("files", &[]),
     ("fleet", &["load"]),
     ("monitor", &[]),
     ("lab", &["summary"]),
-    ("place", &["server", "load", "fleet", "monitor", "model"]),
+    ("place", &["files", "server", "load", "fleet", "monitor", "model"]),
     ("summary", &[]),
     ("observe", &["summary"]),
     ("advise", &["model", "search"]),
     ("trial", &["server", "load/shape", "place", "summary"]),
     ("model", &[]),
     ("search", &["model"]),
-    ("store", &[]),
+    ("store", &["files"]),
     (
         "session",
         &[
+            "files",
             "plan",
             "server",
             "load",
@@ -48,7 +50,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("http_client", &[]),
     ("report", &["http_client"]),
     ("serve", &["session", "report", "store"]),
-    ("cli", &["plan", "session", "serve", "report", "store"]),
+    ("cli", &["files", "plan", "session", "serve", "report", "store"]),
 ];
 
 const IMPORTS: Rule = Rule {

@@ -16,7 +16,7 @@ mod v2;
 use crate::monitor::groups::{self, ControlGroups, Version};
 use crate::terms::LimitRefusal;
 
-pub use group::{Group, LimitName, Limits, NotEnforced};
+pub use group::{Group, LimitName, Limits, NotEnforced, SwitchedOn};
 pub use permission::{Permission, may_kill, permission};
 
 /// Makes a control group below our own, as far as the machine lets us.
@@ -45,6 +45,12 @@ pub fn create(own: &ControlGroups, name: &str, wanted: Limits) -> Group {
         None => group.give_up(left, &LimitRefusal::NoControlGroups),
     }
     group
+}
+
+/// What [`create`] might leave switched on above the group should it be cut off: to be known before
+/// it begins.
+pub fn could_switch_on(own: &ControlGroups, wanted: Limits) -> Vec<SwitchedOn> {
+    own.unified.as_ref().map(|group| v2::could_switch_on(group, wanted)).unwrap_or_default()
 }
 
 /// What the groups of a guardian are called.

@@ -54,6 +54,26 @@ fn create_limited(
     Err(first.unwrap_or_else(|| io::Error::from(io::ErrorKind::NotFound).into()))
 }
 
+/// The controllers that [`join`] may switch on for these limits, as far as they are off now.
+pub(super) fn could_switch_on(own: &groups::Group, wanted: Limits) -> Vec<SwitchedOn> {
+    let controllers = [("cpu", wanted.cores.is_some()), ("memory", wanted.memory_bytes.is_some())];
+    let is_off = |folder: &Path, controller: &str| {
+        let on = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
+        !on.split_whitespace().any(|it| it == controller)
+    };
+    let of = |folder: &Path| {
+        controllers
+            .iter()
+            .filter(|(controller, is_wanted)| *is_wanted && is_off(folder, controller))
+            .map(|(controller, _)| SwitchedOn {
+                folder: folder.to_path_buf(),
+                controller: (*controller).to_string(),
+            })
+            .collect::<Vec<_>>()
+    };
+    own.way_up().flat_map(of).collect()
+}
+
 fn enter(group: &mut Group, folder: PathBuf) {
     if folder.join("cgroup.kill").exists() {
         group.kill = Some(folder.clone());

@@ -58,7 +58,7 @@ pub fn spawn(
         .env("PWD", &line.folder)
         .env_remove("OLDPWD")
         .envs(run_as.map(RunAs::env).into_iter().flatten())
-        .envs(&line.env)
+        .envs(line.env.iter())
         .env(MARK, mark)
         .stdin(Stdio::null())
         .stdout(log.output()?)

@@ -164,8 +164,9 @@ fn said(message: &str) -> String {
 /// Seconds, or a date.
 fn retry_after(value: Option<&str>, now: SystemTime) -> Option<Duration> {
     let value = value?;
-    if let Ok(seconds) = value.parse() {
-        return Some(Duration::from_secs(seconds));
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than a number has are as long as any wait.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
     let at = SystemTime::from(date);

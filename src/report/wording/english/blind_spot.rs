@@ -21,8 +21,8 @@ pub fn sentence(spot: &BlindSpot) -> String {
         }
         BlindSpot::GroupMissing { folder } => format!("the control group {folder} is not there"),
         BlindSpot::ProcessHidden { pid } => format!(
-            "/proc hides process {pid} (mounted with hidepid), so only its user or root can watch \
-             it"
+            "/proc hides process {pid} (mounted with hidepid), so only its user and who has \
+             CAP_SYS_PTRACE can watch it"
         ),
         BlindSpot::ProcessGone { pid } => {
             format!("process {pid} had ended before it could be watched")
@@ -32,7 +32,10 @@ pub fn sentence(spot: &BlindSpot) -> String {
             format!("the listen queue{of} could not be seen all the time")
         }
         BlindSpot::MemoryRefused { pid } => {
-            format!("the memory of process {pid} may not be read; watch as its user or as root")
+            format!(
+                "the memory of process {pid} may not be read; watch as its user or with \
+                 CAP_SYS_PTRACE"
+            )
         }
         BlindSpot::ProbeUnheard { error } => format!("the probe cannot be heard: {error}"),
         BlindSpot::ProbeSilent => {

@@ -97,6 +97,9 @@ fn of_machine(doubt: &MachineDoubt) -> String {
             Bytes(*limit_bytes),
             limit_refusal::sentence(why)
         ),
+        MachineDoubt::AppIsRoot => {
+            "the app runs as root, since its folder is root's: it may do anything here".into()
+        }
     }
 }
 
@@ -116,6 +119,7 @@ fn advice_on_machine(doubt: &MachineDoubt) -> &'static str {
             "run below a control group of yours (systemd-run --user --scope -p Delegate=yes \
              sweetspot ...); otherwise read the result as one without this limit"
         }
+        MachineDoubt::AppIsRoot => "name a user who may do less with --user NAME",
     }
 }
 

@@ -17,7 +17,7 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::CoreWaitsOutside => "コンテナの中からは、コア待ちの時間が見えません".into(),
         BlindSpot::GroupMissing { folder } => format!("control group {folder} がありません"),
         BlindSpot::ProcessHidden { pid } => format!(
-            "/proc がプロセス {pid} を隠している（hidepid）ため、その所有者か root でないと観察できません"
+            "/proc がプロセス {pid} を隠している（hidepid）ため、その所有者か CAP_SYS_PTRACE を持つ者でないと観察できません"
         ),
         BlindSpot::ProcessGone { pid } => {
             format!("プロセス {pid} は、観察を始める前に終了していました")
@@ -27,7 +27,7 @@ pub fn sentence(spot: &BlindSpot) -> String {
             format!("listen キュー{of}が見えない時間がありました")
         }
         BlindSpot::MemoryRefused { pid } => format!(
-            "プロセス {pid} のメモリを読む権限がありません。その所有者か root で観察してください"
+            "プロセス {pid} のメモリを読む権限がありません。その所有者か CAP_SYS_PTRACE を持つ者で観察してください"
         ),
         BlindSpot::ProbeUnheard { error } => {
             format!("プローブからの知らせを受け取れません: {error}")

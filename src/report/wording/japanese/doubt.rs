@@ -99,6 +99,10 @@ fn of_machine(doubt: &MachineDoubt) -> String {
             Bytes(*limit_bytes),
             limit_refusal::sentence(why)
         ),
+        MachineDoubt::AppIsRoot => {
+            "アプリのフォルダーが root のものなので、アプリは root として動き、ここで何でもできます"
+                .into()
+        }
     }
 }
 
@@ -113,6 +117,7 @@ fn advice_on_machine(doubt: &MachineDoubt) -> &'static str {
             "自分の control group の下で実行してください（systemd-run --user --scope -p Delegate=yes \
              sweetspot ...）。そうでなければ、上限のない結果として読んでください"
         }
+        MachineDoubt::AppIsRoot => "権限の少ないユーザーを --user NAME で指定してください",
     }
 }
 
