@@ -5,8 +5,9 @@ use serde_json::json;
 use super::exit::of_connection;
 use super::sessions::StoreArgument;
 use super::{Exit, interrupt};
+use crate::report::outside::lines;
 use crate::session::cluster::{self, Restored};
-use crate::session::remote;
+use crate::session::remote::{self, PutBack};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,10 +58,14 @@ fn of_remote(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     let restored = remote::restore(&arguments.store.path, &interrupt::install(), &mut tell)?;
     if arguments.json {
-        println!("{}", json!({ "url": restored }));
+        let said = restored.as_ref().map(|it| &it.said);
+        println!("{}", json!({ "url": restored.as_ref().map(|it| &it.url), "said": said }));
     } else if !arguments.quiet {
         match restored {
-            Some(url) => println!("the app at {url} is as it was before the session"),
+            Some(PutBack { url, said }) => {
+                println!("the app at {url} is put back, by the session's own command");
+                lines(&said.join("\n")).iter().for_each(|line| println!("  {line}"));
+            }
             None => {
                 let store = arguments.store.path.display();
                 println!("no session of {store} has left an app changed");

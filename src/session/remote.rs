@@ -19,7 +19,7 @@ use crate::report::{Reporter, Stored};
 use crate::store::Store;
 use crate::terms::{Configuration, Machine, StopSignal};
 
-pub use crate::place::remote::Destination;
+pub use crate::place::remote::{Destination, PutBack};
 
 /// Where the plan's app answers. Sends no request.
 ///
@@ -88,7 +88,7 @@ pub fn restore(
     store: &Path,
     stop: &StopSignal,
     tell: &mut dyn FnMut(u32),
-) -> Result<Option<String>, TuneError> {
+) -> Result<Option<PutBack>, TuneError> {
     Ok(remote::restore(store, &inherited_secrets(), stop, tell)?)
 }
 

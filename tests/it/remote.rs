@@ -153,7 +153,7 @@ fn what_a_killed_session_leaves_is_put_back_by_restore_and_not_tuned_before() {
     again.assert_says(&["has left the app changed", "sweetspot restore"]);
     let restored = site.run(&["restore"]);
     restored.assert_code(0);
-    restored.assert_says(&["is as it was before the session", &elsewhere.url]);
+    restored.assert_says(&["is put back, by the session's own command", &elsewhere.url]);
     assert_eq!(elsewhere.setting(), "1 x 1");
     assert!(!note(&site).exists());
     site.run(&["restore"]).assert_says(&["no session of", "has left an app changed"]);
@@ -359,6 +359,12 @@ impl Account {
         serde_json::from_str(&text).unwrap()
     }
 
+    fn change(&self, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        change(&mut state);
+        fs::write(self.elsewhere.path("state.json"), state.to_string()).unwrap();
+    }
+
     fn assert_as_before(&self) {
         let (now, before) = (self.state(), serde_json::from_str::<Value>(ACCOUNT).unwrap());
         for key in ["taskDefinition", "desiredCount", "healthCheckGracePeriodSeconds"] {
@@ -413,7 +419,30 @@ fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
     denied.assert_code(1);
     denied.assert_says(&["application-autoscaling:RegisterScalableTarget", "not authorized"]);
     fs::remove_file(account.elsewhere.path("denied")).unwrap();
-    account.restore().assert_code(0);
+    let restored = account.restore();
+    restored.assert_code(0);
+    restored.assert_says(&["service prod/shop is as it was before the session"]);
+    account.assert_as_before();
+    account.site.nothing_left.check();
+}
+
+#[test]
+fn what_somebody_else_has_set_on_a_service_meanwhile_stays() {
+    let account = Account::new();
+    let mut running = account.tune("8", &[]);
+    running.expect("held");
+    // From another folder it is seen to be tuned.
+    let other = account.elsewhere.path("another.db");
+    let second = account.tune("8", &["--store", other.to_str().unwrap()]).end();
+    second.assert_code(1);
+    second.assert_says(&["runs a setting of another session of sweetspot"]);
+    running.signal(libc::SIGKILL);
+    running.end();
+    account.change(|state| state["drain"] = "60".into());
+    let restored = account.restore();
+    restored.assert_code(0);
+    assert_eq!(account.state()["drain"], "60");
+    account.change(|state| state["drain"] = "300".into());
     account.assert_as_before();
     account.site.nothing_left.check();
 }

@@ -102,6 +102,11 @@ pub fn own_family(definition: &Value) -> String {
     format!("{}{SUFFIX}", definition["family"].as_str().unwrap_or_default())
 }
 
+/// Is it a revision of ours?
+pub fn is_own(definition: &Value) -> bool {
+    definition["family"].as_str().is_some_and(|family| family.ends_with(SUFFIX))
+}
+
 /// The same with these variables in one container, to be registered. A variable that comes from a
 /// secret or a parameter is given its value here instead, as ECS takes no name twice. What a
 /// container is called unhealthy by is left out, unless another waits for it: a server that is

@@ -22,6 +22,11 @@ pub enum EcsError {
     NotActive { service: String, status: String },
     #[error("service {service} runs no task; give it one first: its desired count is 0")]
     NoTask { service: String },
+    #[error(
+        "service {service} runs a setting of another session of sweetspot; wait for its end, or \
+         where that was killed, put it back by 'sweetspot restore' in the folder it was begun in"
+    )]
+    LeftChanged { service: String },
     #[error("service {service} is being deployed; wait until that is over")]
     BeingDeployed { service: String },
     #[error(

@@ -65,6 +65,9 @@ pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
     let service = describe(name)?;
     service.check(name)?;
     let (definition, _) = definition_of(&service.task_definition)?;
+    if definition::is_own(&definition) {
+        return Err(EcsError::LeftChanged { service: name.service.clone() });
+    }
     definition::task(&definition, name.container.as_deref())
 }
 
@@ -114,15 +117,23 @@ pub fn apply(
 pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
     let Some(before) = Before::read(at)? else { return Ok(None) };
     let name = before.service_name(at)?;
-    let now = describe(&name)?.task_definition;
-    let is_others = !before.knows(&now);
-    let definition = if is_others { now.as_str() } else { &before.definition };
-    update(&name, (definition, before.desired_count), before.grace_s, false)?;
+    let now = describe(&name)?;
+    let is_others = !before.knows(&now.task_definition);
+    let definition = if is_others { &now.task_definition } else { &before.definition };
+    // What somebody else has set since stays.
+    let is_ours = now.desired_count == TASKS;
+    let tasks = if is_ours { before.desired_count } else { now.desired_count };
+    let is_ours = now.health_check_grace_period_seconds == Some(GRACE_S);
+    update(&name, (definition, tasks), before.grace_s.filter(|_| is_ours), false)?;
     wait(&name, (definition, &before), TO_RESTORE)?;
     for (group, seconds) in &before.drains {
-        around::set_drain(group, seconds)?;
+        if around::drain(group)?.as_deref() == Some(around::SHORT_DRAIN) {
+            around::set_drain(group, seconds)?;
+        }
     }
-    if let Some(suspended) = &before.suspended {
+    if let Some(suspended) = &before.suspended
+        && around::suspended(&name)? == Some(around::all_of_it(true))
+    {
         around::suspend(&name, suspended)?;
     }
     deregister(&before.own_family)?;
@@ -135,6 +146,9 @@ pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
 fn look(name: &ServiceName, service: &Service) -> Result<Before, EcsError> {
     service.check(name)?;
     let (definition, _) = definition_of(&service.task_definition)?;
+    if definition::is_own(&definition) {
+        return Err(EcsError::LeftChanged { service: name.service.clone() });
+    }
     let mut drains = Vec::new();
     for group in service.target_groups() {
         let drain = around::drain(group)?;

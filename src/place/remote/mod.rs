@@ -368,7 +368,7 @@ impl Place for Remote {
     fn stop(&mut self) -> Result<(), PlaceError> {
         self.running = None;
         let Some(note) = self.changed.take() else { return Ok(()) };
-        put_back(note, &self.settings.restore, &self.stop).map_err(|lines| {
+        put_back(note, &self.settings.restore, &self.stop).map(drop).map_err(|lines| {
             let said = self.settings.secrets.mask_lines(&lines).join("\n");
             PlaceError::Elsewhere(format!(
                 "the app at {} could not be put back; do it with: sweetspot restore{}\n{said}",
@@ -420,8 +420,8 @@ fn write((path, text): &(PathBuf, String)) -> Result<(), NoteError> {
 }
 
 /// Runs the command, and removes the note of it. The press that ended the session does not end
-/// this, and no other does. The error: how it ended, and what it printed.
-fn put_back(note: Note, restore: &str, stop: &StopSignal) -> Result<(), Vec<String>> {
+/// this, and no other does. What it printed; the error: with how it ended.
+fn put_back(note: Note, restore: &str, stop: &StopSignal) -> Result<Vec<String>, Vec<String>> {
     let patience = match stop.requested() {
         StopRequest::Now => RESTORE_PATIENCE_AT_ONCE,
         StopRequest::None | StopRequest::Finish => RESTORE_PATIENCE,
@@ -430,14 +430,23 @@ fn put_back(note: Note, restore: &str, stop: &StopSignal) -> Result<(), Vec<Stri
     let ran = command::run(restore, &env, patience, &no_stop, Some(note.command()));
     let ran = ran.map_err(|error| vec![error.to_string()])?;
     if ran.is_success() {
-        return note.remove().map_err(|error| vec![error.to_string()]);
+        return note.remove().map(|()| ran.lines).map_err(|error| vec![error.to_string()]);
     }
     let end = ran.end.map_or_else(|| "it did not end in time".to_string(), |end| end.to_string());
     Err([ran.lines, vec![end]].concat())
 }
 
+/// What was put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutBack {
+    /// Where the app answers.
+    pub url: String,
+    /// What the command printed that did it.
+    pub said: Vec<String>,
+}
+
 /// Puts back what a session that was cut off has left, by the note beside its store. `None`:
-/// nothing was left; else where the app answers. `secrets` are masked in what the command prints;
+/// nothing was left. `secrets` are masked in what the command prints;
 /// `tell` is told the process that is waited for, where that session's last command still runs.
 ///
 /// # Errors
@@ -448,18 +457,18 @@ pub fn restore(
     secrets: &Secrets,
     stop: &StopSignal,
     tell: &mut dyn FnMut(u32),
-) -> Result<Option<String>, PlaceError> {
+) -> Result<Option<PutBack>, PlaceError> {
     let left = Note::take_up(&note::beside(store)).map_err(in_words)?;
     let Some((note, written)) = left else { return Ok(None) };
     await_command(&note, stop, tell)?;
-    put_back(note, &written.restore, stop).map_err(|lines| {
+    let said = put_back(note, &written.restore, stop).map_err(|lines| {
         PlaceError::Elsewhere(format!(
             "the app at {} could not be put back:\n{}",
             written.url,
             secrets.mask_lines(&lines).join("\n")
         ))
     })?;
-    Ok(Some(written.url))
+    Ok(Some(PutBack { url: written.url, said: secrets.mask_lines(&said) }))
 }
 
 /// Waits until nothing changes the app any more.
