@@ -113,7 +113,7 @@ audit: ## hold dependencies against deny.toml: licences, sources, known advisori
 sbom: ## what a build contains, as CycloneDX, in target/sweetspot.cdx.json (needs cargo-cyclonedx)
 	@scripts/sbom
 
-package: ## what a release consists of, in target/packages: archive, .deb, gems, crate (6 minutes)
+package: ## what a release consists of, in target/packages: archive, .deb, image, gems, crate (6 minutes)
 	@scripts/bootstrap package
 	@scripts/package
 
