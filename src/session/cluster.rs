@@ -173,6 +173,8 @@ pub fn restore(found: &Found, deployment: &str, is_confirmed: bool) -> Result<Re
         }
         Err(LeaseError::Api(error)) => return Err(in_words(error.to_string()).into()),
     };
+    kubernetes::remove_generators(api, namespace, deployment)
+        .map_err(|error| in_words(error.to_string()))?;
     let restored = kubernetes::restore(api, namespace, deployment, true);
     let restored = restored.map_err(|error| in_words(error.to_string()))?;
     if lease.is_none() {

@@ -93,7 +93,7 @@ impl FleetArguments {
         let hosts = from.map(|hosts| for_hosts(hosts, on_loss, typed)).transpose()?;
         let role = match (hosts, pods, self.collect, self.join) {
             (Some(hosts), ..) => Role::Hosts(hosts),
-            (_, Some(pods), ..) => Role::Pods(pods),
+            (_, Some(pods), ..) => Role::Pods(ClusterAsked { on_loss, ..pods }),
             (_, _, Some(listen), _) => Role::Collect { listen, on_loss },
             (.., Some(collector)) => Role::Join { collector, is_own: self.own },
             (None, None, None, None) if self.generators.is_none() => return Ok(None),

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::elsewhere::{self, ForOthers};
 use crate::cli::UsageError;
-use crate::session::load::ClusterAsked;
+use crate::session::load::{ClusterAsked, OnLoss};
 use crate::terms::Bytes;
 
 // No doc comment: clap would take it for the description of the whole command.
@@ -17,7 +17,7 @@ pub struct PodArguments {
     place: Where,
 
     /// Kubernetes: an image of sweetspot for the generators' pods
-    #[arg(long, value_name = "IMAGE", required_if_eq("place", "kubernetes"))]
+    #[arg(long, value_name = "IMAGE", required_if_eq("place", "kubernetes"), group = "adds_up")]
     image: Option<String>,
 
     /// Kubernetes: Always, IfNotPresent or Never [default: as the cluster has it]
@@ -86,6 +86,7 @@ impl PodArguments {
             is_confirmed: self.yes,
             arguments: [vec!["load".to_string()], arguments].concat(),
             files,
+            on_loss: OnLoss::End,
         }))
     }
 }

@@ -29,6 +29,13 @@ pub trait Api {
     /// It may not be removed, or the API server does not answer.
     fn delete(&self, path: &str) -> Result<(), ApiError>;
 
+    /// Removes an object as it was in this version (`metadata.resourceVersion`); one that somebody
+    /// has changed since stays.
+    ///
+    /// # Errors
+    /// It is another version by now, may not be removed, or the API server does not answer.
+    fn delete_version(&self, path: &str, version: &str) -> Result<(), ApiError>;
+
     /// Changes an object by these operations (RFC 6902), by all or by none, and returns it as it is
     /// then.
     ///

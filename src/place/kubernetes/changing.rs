@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::api::{Api, ApiError};
 use super::patience::patiently;
-use super::{autoscaler, deployment, paths, replica_sets};
+use super::{autoscaler, deployment, objects, paths, replica_sets};
 
 /// Why it could not be changed, or put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -225,6 +225,19 @@ pub fn restore(
     Ok(restored)
 }
 
+/// Removes the pods that a session which was killed would send loads with, by what is written on
+/// the Deployment: the cluster itself would only do it at their deadline.
+///
+/// # Errors
+/// They may not be removed, there is no such Deployment, or the API server does not answer.
+pub fn remove_generators(api: &dyn Api, namespace: &str, name: &str) -> Result<(), ChangeError> {
+    let object = read(api, namespace, name)?;
+    let Some(before) = deployment::before(&object) else { return Ok(()) };
+    let jobs = paths::of_group("batch/v1", namespace, "jobs");
+    let collector = objects::name(&before.run, objects::COLLECTOR);
+    Ok(patiently(|| api.delete(&format!("{jobs}/{collector}")))?)
+}
+
 /// Lets its autoscalers go. Returns how many were held.
 fn release(api: &dyn Api, namespace: &str, name: &str) -> Result<u64, ApiError> {
     let mut released = 0;
@@ -311,6 +324,10 @@ mod tests {
                 ));
             }
             Ok(objects.get(path).cloned())
+        }
+
+        fn delete_version(&self, path: &str, _version: &str) -> Result<(), ApiError> {
+            panic!("no version is removed: {path}")
         }
 
         fn create(&self, collection: &str, _object: &Value) -> Result<Value, ApiError> {

@@ -89,6 +89,18 @@ impl Client {
     }
 }
 
+impl Client {
+    fn remove(&self, path: &str, mut how: Value) -> Result<(), ApiError> {
+        how["kind"] = "DeleteOptions".into();
+        how["apiVersion"] = "v1".into();
+        how["propagationPolicy"] = "Background".into();
+        match self.ask(Method::DELETE, path, Some(&how)) {
+            Ok(_) | Err(ApiError::Refused { status: 404, .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 impl Api for Client {
     fn get(&self, path: &str) -> Result<Option<Value>, ApiError> {
         match self.ask(Method::GET, path, None) {
@@ -103,15 +115,11 @@ impl Api for Client {
     }
 
     fn delete(&self, path: &str) -> Result<(), ApiError> {
-        let how = json!({
-            "kind": "DeleteOptions",
-            "apiVersion": "v1",
-            "propagationPolicy": "Background",
-        });
-        match self.ask(Method::DELETE, path, Some(&how)) {
-            Ok(_) | Err(ApiError::Refused { status: 404, .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
+        self.remove(path, json!({}))
+    }
+
+    fn delete_version(&self, path: &str, version: &str) -> Result<(), ApiError> {
+        self.remove(path, json!({ "preconditions": { "resourceVersion": version } }))
     }
 
     fn patch(&self, path: &str, operations: &Value) -> Result<Value, ApiError> {

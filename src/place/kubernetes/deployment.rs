@@ -130,11 +130,20 @@ pub fn check(deployment: &Value) -> Result<(), String> {
     if expressions.is_some_and(|all| !all.is_empty()) || labels(deployment).is_empty() {
         return Err("it finds its pods by expressions, which this cannot follow".into());
     }
-    match spec["paused"] == true {
-        true => {
-            Err("it is paused, so that nothing rolls out; resume it (kubectl rollout resume)"
-                .into())
-        }
+    if spec["paused"] == true {
+        return Err(
+            "it is paused, so that nothing rolls out; resume it (kubectl rollout resume)".into()
+        );
+    }
+    // Changed in its midst, the number of pods and the strategy with it, a rollout never gets on.
+    let count = |what: &str| deployment["status"][what].as_u64().unwrap_or(0);
+    let (all, new) = (count("replicas"), count("updatedReplicas"));
+    match all > new {
+        true => Err(format!(
+            "it is being rolled out: {} of its {all} pods are not of its newest revision; wait \
+             until that is over (kubectl rollout status), or undo it (kubectl rollout undo)",
+            all - new
+        )),
         false => Ok(()),
     }
 }
@@ -242,6 +251,13 @@ pub fn is_rolled_out(deployment: &Value, generation: i64, pods: u16) -> bool {
     let is_seen = count("observedGeneration") >= generation;
     let counts = ["replicas", "updatedReplicas", "availableReplicas"].map(count);
     is_seen && counts == [i64::from(pods); 3]
+}
+
+/// Why none of its pods is made (a quota, a policy), as the cluster says it.
+pub fn why_no_pods(deployment: &Value) -> Option<String> {
+    let conditions = deployment["status"]["conditions"].as_array()?;
+    let failure = |one: &&Value| one["type"] == "ReplicaFailure" && one["status"] == "True";
+    Some(conditions.iter().find(failure)?["message"].as_str()?.to_string())
 }
 
 /// Which object this is: somebody else's change makes another generation of it.
@@ -531,6 +547,29 @@ mod tests {
         assert_eq!(at(4, [2, 1, 1]), [false, false]);
         assert_eq!(at(4, [1, 1, 0]), [false, false]);
         assert!(!is_rolled_out(&json!({}), 1, 1));
+    }
+
+    #[test]
+    fn one_that_is_being_rolled_out_is_not_changed() {
+        let mut deployment = shop();
+        deployment["status"] = json!({ "replicas": 2, "updatedReplicas": 2 });
+        check(&deployment).unwrap();
+        deployment["status"]["replicas"] = 3.into();
+        let said = check(&deployment).unwrap_err();
+        assert!(said.contains("1 of its 3 pods are not of its newest"), "{said}");
+    }
+
+    #[test]
+    fn why_its_pods_are_not_made_is_told() {
+        let message = "pods \"shop-1\" is forbidden: exceeded quota: few";
+        let of = |kind: &str, status: &str| {
+            let condition = json!({ "type": kind, "status": status, "message": message });
+            why_no_pods(&json!({ "status": { "conditions": [condition] } }))
+        };
+        assert_eq!(of("ReplicaFailure", "True").as_deref(), Some(message));
+        assert_eq!(of("ReplicaFailure", "False"), None);
+        assert_eq!(of("Progressing", "True"), None);
+        assert_eq!(why_no_pods(&json!({})), None);
     }
 
     #[test]

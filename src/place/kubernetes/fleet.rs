@@ -16,7 +16,7 @@ use super::objects::{self, PodOf};
 use super::paths;
 use super::patience::OUTAGE;
 use super::pods::{self, State};
-use crate::fleet::Relay;
+use crate::fleet::{OnLoss, Relay};
 use crate::terms::StopSignal;
 
 /// A load for several pods.
@@ -35,6 +35,8 @@ pub struct Order {
     /// Where the collector is told, in its pod, which loads to send one after the other; `None`: it
     /// sends the one of its arguments.
     pub orders: Option<SocketAddr>,
+    /// What is done when a generator is lost.
+    pub on_loss: OnLoss,
 }
 
 /// Where the collector listens in its pod.
@@ -140,7 +142,8 @@ pub enum Said {
 }
 
 impl<'a> Fleet<'a> {
-    /// Makes the pods, and waits until the collector and all generators run.
+    /// Makes the pods, and waits until the collector and all generators run. `own` is told of the
+    /// collector's Job, which the cluster ends in time whatever becomes of us, once it is there.
     ///
     /// # Errors
     /// Something may not be made, or a pod does not come up. What was made is removed.
@@ -149,17 +152,23 @@ impl<'a> Fleet<'a> {
         order: Order,
         within: Duration,
         stop: &StopSignal,
+        own: &mut dyn FnMut(&Value) -> Result<(), ApiError>,
     ) -> Result<Self, FleetError> {
         let (owner, collector) = (Value::Null, String::new());
         let mut fleet = Self { api, order, owner, collector, seen: 0, lines: None };
         let until = (Instant::now(), within);
-        let (address, owner) = fleet.make_collector(until, stop)?;
-        fleet.owner = owner;
+        fleet.make_collector()?;
+        own(&fleet.owner)?;
+        let found = fleet.await_pods(objects::COLLECTOR, 1, until, stop)?;
+        fleet.collector = pods::name(&found[0]);
+        let address = pods::address(&found[0]).unwrap_or_default();
         let count = fleet.order.generators;
         let join = ["--join".to_string(), format!("{address}:{PORT}")];
         let arguments = [fleet.order.arguments.clone(), fleet.together(), join.to_vec()].concat();
         let (run, pod, token) = (&fleet.order.run, &fleet.order.pod, &fleet.order.token);
         let job = objects::generators(run, pod, (count, &arguments, token), &fleet.owner);
+        let goes_on = fleet.order.on_loss == OnLoss::GoOn;
+        let job = if goes_on { objects::going_on(job) } else { job };
         api.create(&fleet.jobs(), &job)?;
         fleet.await_pods("generator", count, until, stop)?;
         Ok(fleet)
@@ -246,19 +255,18 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// It could not be run, or has failed.
     pub fn run_beside(&self, words: &[&str]) -> Result<(), ApiError> {
-        let path = paths::command(&self.pod_path(), Some("collector"), words);
+        let path = paths::command(&self.pod_path(), Some(objects::COLLECTOR), words);
         self.api.run(&path)?.try_for_each(|line| line.map(drop))
     }
 
-    /// Its address, and its Job, which owns all that is made after it.
-    fn make_collector(
-        &mut self,
-        until: (Instant, Duration),
-        stop: &StopSignal,
-    ) -> Result<(String, Value), FleetError> {
+    /// Its Job, which owns all that is made after it.
+    fn make_collector(&mut self) -> Result<(), FleetError> {
         let mut collect = vec!["--collect".into(), format!("0.0.0.0:{PORT}"), "--relay".into()];
         if let Some(address) = self.order.orders {
             collect.extend(["--orders".into(), address.to_string()]);
+        }
+        if self.order.on_loss == OnLoss::GoOn {
+            collect.extend(["--on-loss".into(), "go-on".into()]);
         }
         let arguments = [self.order.arguments.clone(), self.together(), collect].concat();
         let (run, pod, token) = (&self.order.run, &self.order.pod, &self.order.token);
@@ -267,16 +275,12 @@ impl<'a> Fleet<'a> {
         if bytes > MOST_FILES {
             return Err(FleetError::TooMuch { bytes });
         }
-        let owner = self.api.create(&self.jobs(), &job)?;
+        self.owner = self.api.create(&self.jobs(), &job)?;
         if !self.order.files.is_empty() {
-            let files = objects::files(&self.order.run, &self.order.files, &owner);
+            let files = objects::files(&self.order.run, &self.order.files, &self.owner);
             self.api.create(&self.core("secrets"), &files)?;
         }
-        let found = self.await_pods("collector", 1, until, stop)?;
-        let pod = &found[0];
-        self.collector = pods::name(pod);
-        let address = pods::address(pod).unwrap_or_default();
-        Ok((address, owner))
+        Ok(())
     }
 
     fn together(&self) -> Vec<String> {
@@ -361,7 +365,7 @@ impl Drop for Fleet<'_> {
     fn drop(&mut self) {
         // What cannot be removed now the cluster removes: it ends at its deadline, and goes some
         // minutes later with all that it owns.
-        let collector = objects::name(&self.order.run, "collector");
+        let collector = objects::name(&self.order.run, objects::COLLECTOR);
         drop(self.api.delete(&format!("{}/{collector}", self.jobs())));
     }
 }
@@ -405,6 +409,10 @@ mod tests {
             *self.looks_at_all.borrow_mut() += u32::from(path.contains("labelSelector"));
             let next = if pods.len() > 1 { pods.pop_front() } else { pods.front().cloned() };
             Ok(next)
+        }
+
+        fn delete_version(&self, path: &str, _version: &str) -> Result<(), ApiError> {
+            panic!("no version is removed: {path}")
         }
 
         fn create(&self, collection: &str, object: &Value) -> Result<Value, ApiError> {
@@ -453,6 +461,7 @@ mod tests {
             files: BTreeMap::new(),
             token: "t".into(),
             orders: None,
+            on_loss: OnLoss::End,
         }
     }
 
@@ -473,7 +482,8 @@ mod tests {
         *fake.log.borrow_mut() =
             VecDeque::from([vec![line(1), line(2), Err(gone)], vec![line(2), line(3)]]);
         let stop = StopSignal::default();
-        let mut fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop).unwrap();
+        let mut fleet =
+            Fleet::begin(&fake, order(), Duration::from_secs(5), &stop, &mut |_| Ok(())).unwrap();
         let lines: Vec<Said> = std::iter::from_fn(|| fleet.next_said().unwrap()).collect();
         let expected = [1, 2, 3].map(|number| Said::Relay(said(number)));
         assert_eq!(lines, expected, "each once, also where a log's beginning is gone");
@@ -491,7 +501,7 @@ mod tests {
             fake.pods.borrow_mut().push_back(pods);
         }
         let stop = StopSignal::default();
-        let fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop);
+        let fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop, &mut |_| Ok(()));
         drop(fleet.map_err(|error| panic!("{error}")));
         assert_eq!(*fake.looks_at_all.borrow(), 2, "of the collector once, of the generators once");
     }
@@ -501,7 +511,8 @@ mod tests {
         let fake = Fake::default();
         fake.pods.borrow_mut().push_back(json!({"items": []}));
         let stop = StopSignal::default();
-        let error = Fleet::begin(&fake, order(), Duration::ZERO, &stop).err().unwrap();
+        let error =
+            Fleet::begin(&fake, order(), Duration::ZERO, &stop, &mut |_| Ok(())).err().unwrap();
         let said = "0 of 1 collector pods ran within 0 s: exceeded quota: few";
         assert_eq!(error.to_string(), said);
         assert_eq!(fake.did.borrow().join(" "), "+sweetspot-7-collector -sweetspot-7-collector");
@@ -509,7 +520,8 @@ mod tests {
         let never = json!({"items": [{"metadata": {"name": "p"}, "status": {
             "containerStatuses": [{"state": {"waiting": {"reason": "ErrImageNeverPull"}}}]}}]});
         fake.pods.borrow_mut().push_back(never);
-        let error = Fleet::begin(&fake, order(), Duration::ZERO, &stop).err().unwrap();
+        let error =
+            Fleet::begin(&fake, order(), Duration::ZERO, &stop, &mut |_| Ok(())).err().unwrap();
         assert_eq!(error.to_string(), "pod p cannot run: ErrImageNeverPull");
     }
 }

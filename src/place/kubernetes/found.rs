@@ -71,8 +71,12 @@ fn facts(
     let Some(pod) = all.iter().find(|pod| pods::address(pod).is_some()) else {
         return Facts::default();
     };
-    let path = format!("{pods}/{}", pods::name(pod));
-    let lines = api.run(&paths::command(&path, Some(container), &node::COMMAND));
+    facts_of(api, &format!("{pods}/{}", pods::name(pod)), container)
+}
+
+/// What this pod's container sees of its node; nothing where it may not be asked.
+pub fn facts_of(api: &dyn Api, pod: &str, container: &str) -> Facts {
+    let lines = api.run(&paths::command(pod, Some(container), &node::COMMAND));
     let lines: Vec<String> = lines.into_iter().flatten().map_while(Result::ok).collect();
     node::facts(&lines)
 }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
+use super::objects::owner_reference;
 use super::paths;
 
 /// A session that has been killed holds the Deployment no longer than this after its last sign.
@@ -56,36 +57,54 @@ impl<'a> Lease<'a> {
     ) -> Result<Self, LeaseError> {
         let (collection, name) = (collection(namespace), name_of(deployment));
         let path = format!("{collection}/{name}");
-        if let Some(found) = api.get(&path)? {
-            if let Some((holder, until)) = held(&found, SystemTime::now()) {
-                return Err(LeaseError::Held { holder, until });
-            }
-            api.delete(&path)?;
+        let found = api.get(&path)?;
+        if let Some((holder, until)) = found.as_ref().and_then(|it| held(it, SystemTime::now())) {
+            return Err(LeaseError::Held { holder, until });
         }
         let now = time(SystemTime::now());
+        let spec = json!({
+            "holderIdentity": holder,
+            "leaseDurationSeconds": HELD_FOR.as_secs(),
+            "acquireTime": now,
+            "renewTime": now,
+        });
         let object = json!({
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
             "metadata": { "name": name, "labels": { "app.kubernetes.io/managed-by": "sweetspot" } },
-            "spec": {
-                "holderIdentity": holder,
-                "leaseDurationSeconds": HELD_FOR.as_secs(),
-                "acquireTime": now,
-                "renewTime": now,
-            },
+            "spec": spec,
         });
-        match api.create(&collection, &object) {
+        let taken = match found {
+            // Of two that take it over, one finds it as it was.
+            Some(found) => api.patch(&path, &taken_over(&found, &spec)),
+            None => api.create(&collection, &object),
+        };
+        match taken {
             Ok(_) => {
                 let (holder, signed) = (holder.to_string(), Cell::new(Instant::now()));
                 Ok(Self { api, path, holder, signed })
             }
             // Somebody was a moment faster.
-            Err(ApiError::Refused { status: 409, .. }) => Err(LeaseError::Held {
+            Err(error) if error.is_conflict() => Err(LeaseError::Held {
                 holder: "somebody who began at the same moment".into(),
                 until: time(SystemTime::now() + HELD_FOR),
             }),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// From now on the cluster removes it with this object, should we not be there any more.
+    ///
+    /// # Errors
+    /// It is not ours any more, or the API server does not answer.
+    pub fn belong_to(&self, owner: &Value) -> Result<(), ApiError> {
+        let owners = json!([owner_reference(owner)]);
+        let add = json!({ "op": "add", "path": "/metadata/ownerReferences", "value": owners });
+        self.api.patch(&self.path, &json!([self.is_ours(), add])).map(drop)
+    }
+
+    fn is_ours(&self) -> Value {
+        json!({ "op": "test", "path": "/spec/holderIdentity", "value": self.holder })
     }
 
     /// Removes one that a session which was killed has left.
@@ -110,18 +129,23 @@ impl<'a> Lease<'a> {
     /// # Errors
     /// It is not ours any more, or the API server does not answer.
     pub fn renew(&self) -> Result<(), ApiError> {
-        let operations = json!([
-            { "op": "test", "path": "/spec/holderIdentity", "value": self.holder },
-            { "op": "replace", "path": "/spec/renewTime", "value": time(SystemTime::now()) },
-        ]);
-        self.api.patch(&self.path, &operations).map(drop)
+        self.sign().map(drop)
+    }
+
+    fn sign(&self) -> Result<Value, ApiError> {
+        let now = time(SystemTime::now());
+        let sign = json!({ "op": "replace", "path": "/spec/renewTime", "value": now });
+        self.api.patch(&self.path, &json!([self.is_ours(), sign]))
     }
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        // What cannot be removed now is nobody's in some minutes.
-        drop(self.api.delete(&self.path));
+        // Another session's by now, if this one gave no sign for minutes: that stays. What cannot
+        // be removed now is nobody's in some minutes.
+        let Ok(ours) = self.sign() else { return };
+        let version = ours["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+        drop(self.api.delete_version(&self.path, version));
     }
 }
 
@@ -131,6 +155,15 @@ fn collection(namespace: &str) -> String {
 
 fn name_of(deployment: &str) -> String {
     format!("sweetspot-{deployment}")
+}
+
+/// Operations that give it to somebody else as long as it is what was found.
+fn taken_over(found: &Value, spec: &Value) -> Value {
+    let version = &found["metadata"]["resourceVersion"];
+    json!([
+        { "op": "test", "path": "/metadata/resourceVersion", "value": version },
+        { "op": "replace", "path": "/spec", "value": spec },
+    ])
 }
 
 /// Who holds this Lease now and until when; `None`: its holder has given no sign for too long.

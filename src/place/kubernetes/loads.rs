@@ -48,9 +48,10 @@ impl<'a> Loads<'a> {
         order: Order,
         within: Duration,
         stop: &StopSignal,
+        own: &mut dyn FnMut(&Value) -> Result<(), ApiError>,
     ) -> Result<Self, FleetError> {
         let order = Order { orders: Some(ORDERS), ..order };
-        let fleet = Fleet::begin(api, order, within, stop)?;
+        let fleet = Fleet::begin(api, order, within, stop, own)?;
         let mut loads = Self { fleet, program: String::new(), sent: 0, said: Vec::new() };
         loop {
             if let Relay::Ready { program } = loads.next()? {
@@ -58,11 +59,6 @@ impl<'a> Loads<'a> {
                 return Ok(loads);
             }
         }
-    }
-
-    /// What owns all that was made for them.
-    pub fn owner(&self) -> &Value {
-        &self.fleet.owner
     }
 
     /// Sends one load, each generator with so many loops.

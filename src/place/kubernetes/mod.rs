@@ -8,6 +8,7 @@
 //! collector's pod says, or a place for trials. Everything goes through [`Api`], behind which is a
 //! cluster or, in tests, a list of objects.
 
+mod alike;
 mod api;
 mod autoscaler;
 mod changing;
@@ -32,9 +33,10 @@ mod rights;
 mod running;
 mod service;
 mod trials;
+mod version;
 
 pub use api::{Api, ApiError, Lines};
-pub use changing::{ChangeError, Restored, restore};
+pub use changing::{ChangeError, Restored, remove_generators, restore};
 #[cfg(feature = "kubernetes")]
 pub use client::Client;
 pub use fitness::{Fitness, look};
@@ -44,3 +46,4 @@ pub use lease::{Lease, LeaseError};
 pub use objects::PodOf;
 pub use own_app::OwnApp;
 pub use trials::{Pods, PodsSettings};
+pub use version::{OLDEST, too_old};

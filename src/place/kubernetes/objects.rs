@@ -41,6 +41,9 @@ pub fn selector(run: &str, role: &str) -> String {
     format!("sweetspot/run={run},sweetspot/role={role}")
 }
 
+/// The role of the pod that adds up what the others record.
+pub const COLLECTOR: &str = "collector";
+
 /// Of the Job, its pods and its files.
 pub fn name(run: &str, role: &str) -> String {
     format!("sweetspot-{run}-{role}")
@@ -48,8 +51,8 @@ pub fn name(run: &str, role: &str) -> String {
 
 /// Waits for the generators and says what they sent.
 pub fn collector(run: &str, pod: &PodOf, arguments: &[String], token: &str) -> Value {
-    let container = container("collector", pod, arguments, token, ("500m", "256Mi"));
-    job(run, "collector", pod, (1, &json!({})), container, None)
+    let container = container(COLLECTOR, pod, arguments, token, ("500m", "256Mi"));
+    job(run, COLLECTOR, pod, (1, &json!({})), container, None)
 }
 
 /// `owner`: the collector's Job.
@@ -191,6 +194,16 @@ fn job(
     })
 }
 
+/// The same Job, whose other pods stay where one has died: else the cluster ends all of them. One
+/// that has died is not replaced (since Kubernetes 1.28; before, by one that comes too late).
+pub fn going_on(mut job: Value) -> Value {
+    if let Some(spec) = job["spec"].as_object_mut() {
+        spec.remove("backoffLimit");
+        spec.insert("backoffLimitPerIndex".into(), 0.into());
+    }
+    job
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,6 +232,9 @@ mod tests {
         let spec = &job["spec"];
         assert_eq!((&spec["completions"], &spec["parallelism"]), (&8.into(), &8.into()));
         assert_eq!(spec["backoffLimit"], 0, "one that died is not replaced by a late one");
+        let goes_on = going_on(job.clone());
+        assert_eq!(goes_on["spec"]["backoffLimitPerIndex"], 0);
+        assert!(goes_on["spec"].get("backoffLimit").is_none());
         assert_eq!(spec["activeDeadlineSeconds"], 600);
         assert_eq!(job["metadata"]["ownerReferences"][0]["uid"], "u-1");
         let pod = &spec["template"]["spec"];

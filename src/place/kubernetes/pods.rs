@@ -25,6 +25,9 @@ const STUCK: [&str; 6] = [
     "ImagePullBackOff",
 ];
 
+/// As the node's container runtime says that a program could not be begun.
+const NOT_BEGUN: [&str; 2] = ["StartError", "ContainerCannotRun"];
+
 /// How this pod stands.
 pub fn state(pod: &Value) -> State {
     let status = &pod["status"];
@@ -119,6 +122,11 @@ pub fn is_lost(pod: &Value) -> bool {
         && containers.iter().all(|it| it["ready"] == true)
 }
 
+/// The container's image as its node calls it, by content; empty until the node has said so.
+pub fn image_id(pod: &Value, container: &str) -> String {
+    status_of(pod, container)["imageID"].as_str().unwrap_or_default().to_string()
+}
+
 /// How often this container has been started again.
 pub fn restarts(pod: &Value, container: &str) -> u64 {
     status_of(pod, container)["restartCount"].as_u64().unwrap_or(0)
@@ -129,6 +137,16 @@ pub fn ended(pod: &Value, container: &str) -> Option<i64> {
     let status = status_of(pod, container);
     let code = |state: &str| status[state]["terminated"]["exitCode"].as_i64();
     code("state").or_else(|| code("lastState"))
+}
+
+/// Why the container's program was not even begun, such as one that the image doesn't have.
+pub fn why_not_begun(pod: &Value, container: &str) -> Option<String> {
+    let status = status_of(pod, container);
+    ["state", "lastState"].into_iter().find_map(|state| {
+        let ended = &status[state]["terminated"];
+        let reason = ended["reason"].as_str().filter(|it| NOT_BEGUN.contains(it))?;
+        Some(said(reason, ended["message"].as_str().unwrap_or_default()))
+    })
 }
 
 fn status_of(pod: &Value, container: &str) -> Value {
@@ -211,6 +229,18 @@ mod tests {
         assert_eq!((restarts(&pod, "app"), ended(&pod, "app")), (2, Some(137)));
         assert_eq!((restarts(&pod, "proxy"), ended(&pod, "proxy")), (7, None));
         assert_eq!((restarts(&pod, "none"), ended(&pod, "none")), (0, None));
+    }
+
+    #[test]
+    fn a_program_that_is_not_in_the_image_is_told_from_one_that_ended() {
+        let ended = |reason: &str| {
+            let terminated = json!({"exitCode": 128, "reason": reason, "message": "no puma"});
+            json!({"status": {"containerStatuses": [
+                {"name": "app", "lastState": {"terminated": terminated}}]}})
+        };
+        let begun = why_not_begun(&ended("StartError"), "app");
+        assert_eq!(begun.as_deref(), Some("StartError: no puma"));
+        assert_eq!(why_not_begun(&ended("Error"), "app"), None);
     }
 
     #[test]

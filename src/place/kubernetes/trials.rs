@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::alike::Alike;
 use super::api::{Api, items};
 use super::changing::Changing;
 use super::deployment::{self, Container, Wanted};
@@ -24,6 +25,7 @@ use super::patience::patiently;
 use super::running::{RunningPod, RunningPods};
 use super::service::{self, Door};
 use super::{found, paths, pods};
+use crate::fleet::OnLoss;
 use crate::place::local::log::worth_showing;
 use crate::place::{Observed, Offer, Place, PlaceError, Started};
 use crate::server::{self, App, Inspection, Obeys, Printed};
@@ -94,12 +96,14 @@ pub struct Pods<'a> {
     labels: BTreeMap<String, String>,
     warnings: Vec<Warning>,
     /// Dropped in this order: what was changed is put back while it is still ours.
-    loads: Option<Loads<'a>>,
     changing: Changing<'a>,
+    loads: Option<Loads<'a>>,
     lease: Lease<'a>,
     /// Removed last.
     made: Option<Made<'a>>,
     running: Option<RunningPods>,
+    /// What the pods that were measured had in common.
+    alike: Alike,
     starts: u32,
     born: Instant,
 }
@@ -153,9 +157,10 @@ impl<'a> Pods<'a> {
             door,
             labels,
             warnings,
-            loads: None,
             changing,
+            loads: None,
             lease,
+            alike: Alike::default(),
             made,
             running: None,
             starts: 0,
@@ -191,12 +196,14 @@ impl<'a> Pods<'a> {
             files: settings.files.clone(),
             token: settings.token.clone(),
             orders: None,
+            on_loss: OnLoss::End,
         };
-        let loads = Loads::begin(self.api, order, GATHER, &self.stop).map_err(of_fleet)?;
-        if let Some(made) = &self.made {
-            made.belong_to(loads.owner()).map_err(cluster)?;
-        }
-        self.loads = Some(loads);
+        let mut own = |owner: &Value| {
+            self.made.iter().try_for_each(|made| made.belong_to(owner))?;
+            self.lease.belong_to(owner)
+        };
+        let loads = Loads::begin(self.api, order, GATHER, &self.stop, &mut own);
+        self.loads = Some(loads.map_err(of_fleet)?);
         Ok(())
     }
 
@@ -235,10 +242,22 @@ impl<'a> Pods<'a> {
                 ));
             }
             if began.elapsed() > BOOT_PATIENCE {
-                return Ok(Came::Failed(self.too_late(&pods), None));
+                return Ok(Came::Failed(self.too_late(&pods, &object), None));
             }
             thread::sleep(LOOK);
         }
+    }
+
+    /// Figures of one image on nodes of one kind alone are set beside each other.
+    fn check_alike(&mut self) -> Result<(), PlaceError> {
+        let of_pods = self.core("pods");
+        for pod in self.pods()? {
+            let (api, container) = (self.api, &self.container.name);
+            let path = format!("{of_pods}/{}", pods::name(&pod));
+            let mut facts = || found::facts_of(api, &path, container);
+            self.alike.check(&pod, container, &mut facts).map_err(PlaceError::Elsewhere)?;
+        }
+        Ok(())
     }
 
     /// For whoever else wants to tune the same, now and then.
@@ -250,11 +269,12 @@ impl<'a> Pods<'a> {
     }
 
     /// What it waited for.
-    fn too_late(&self, pods: &[Value]) -> BootEnd {
+    fn too_late(&self, pods: &[Value], object: &Value) -> BootEnd {
         let why = pods.iter().find_map(|pod| match pods::state(pod) {
             pods::State::Waiting(why) if !why.is_empty() => Some(why),
             _ => None,
         });
+        let why = why.or_else(|| deployment::why_no_pods(object));
         let patience_s = BOOT_PATIENCE.as_secs_f64();
         // A query may hold a secret.
         let path = self.settings.ready_path.split('?').next().unwrap_or_default();
@@ -266,6 +286,9 @@ impl<'a> Pods<'a> {
     fn failure_of(&self, pod: &Value) -> Option<BootEnd> {
         if !deployment::is_of_start(pod, &self.settings.run, self.starts) {
             return None;
+        }
+        if let Some(error) = pods::why_not_begun(pod, &self.container.name) {
+            return Some(BootEnd::NotRun { error });
         }
         if let Some(code) = pods::ended(pod, &self.container.name) {
             let how = ServerEnd::ProcessEnded { how: end_of(code) };
@@ -460,6 +483,7 @@ impl Place for Pods<'_> {
             Came::Failed(end, pod) => return Ok(Started::Failed(self.boot_failure(end, pod))),
         };
         let boot = began.elapsed();
+        self.check_alike()?;
         for (pod, _) in &pods {
             if let Err(failure) = self.unless_ignored(each, pod) {
                 return Ok(Started::Failed(*failure));

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 #[cfg(feature = "kubernetes")]
 use crate::place::kubernetes::Client;
-use crate::place::kubernetes::{Api, ApiError};
+use crate::place::kubernetes::{self, Api, ApiError};
 
 /// Why no cluster can be asked.
 #[derive(Debug, Error)]
@@ -21,6 +21,12 @@ pub enum ConnectError {
          name another with --context"
     )]
     Production { context: String, server: String },
+    #[error(
+        "the cluster runs Kubernetes {version}, which lacks what is asked for; 1.{} and later have \
+         it",
+        kubernetes::OLDEST
+    )]
+    TooOld { version: String },
     #[error(transparent)]
     Api(#[from] ApiError),
 }
@@ -30,7 +36,7 @@ impl ConnectError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::NotBuilt | Self::Production { .. } => true,
-            Self::Api(_) => false,
+            Self::TooOld { .. } | Self::Api(_) => false,
         }
     }
 }
@@ -57,6 +63,14 @@ pub fn connect(
     if client.context.to_ascii_lowercase().contains("prod") && !is_confirmed {
         let (context, server) = (client.context, client.server);
         return Err(ConnectError::Production { context, server });
+    }
+    // Who may not ask goes on.
+    let version = match client.get("/version") {
+        Err(error @ ApiError::Unreachable { .. }) => return Err(error.into()),
+        asked => asked.ok().flatten().unwrap_or_default(),
+    };
+    if let Some(version) = kubernetes::too_old(&version) {
+        return Err(ConnectError::TooOld { version });
     }
     let namespace = namespace.map_or_else(|| client.namespace.clone(), str::to_string);
     Ok(Found { api: Box::new(client), namespace })

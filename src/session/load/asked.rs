@@ -107,6 +107,7 @@ pub struct ClusterAsked {
     pub arguments: Vec<String>,
     /// What they name as `/files/NAME`.
     pub files: Vec<(String, String)>,
+    pub on_loss: OnLoss,
 }
 
 impl Asked {

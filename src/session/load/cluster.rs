@@ -39,7 +39,7 @@ pub fn collect(
     second: &mut dyn FnMut(LoadSecond),
 ) -> Result<Gathered, LoadVerbError> {
     let order = order(asked, sending);
-    let mut fleet = Fleet::begin(api, order, sending.within, stop)?;
+    let mut fleet = Fleet::begin(api, order, sending.within, stop, &mut |_| Ok(()))?;
     let mut said: Vec<String> = Vec::new();
     let mut is_told = false;
     while let Some(next) = fleet.next_said()? {
@@ -89,5 +89,6 @@ fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
         files: asked.files.iter().cloned().collect(),
         token: sending.token.to_string(),
         orders: None,
+        on_loss: asked.on_loss,
     }
 }

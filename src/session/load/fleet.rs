@@ -109,7 +109,8 @@ pub(super) fn doubts(generators: &[FleetMember], role: &Role) -> (Vec<Warning>, 
         Role::Collect { on_loss, .. } | Role::Hosts(ForHosts { on_loss, .. }) => {
             *on_loss == OnLoss::GoOn
         }
-        Role::Join { .. } | Role::Pods(_) => false,
+        Role::Pods(asked) => asked.on_loss == OnLoss::GoOn,
+        Role::Join { .. } => false,
     };
     (warnings, lost.is_empty() || goes_on)
 }

@@ -53,6 +53,25 @@ fn a_pod_that_is_killed_ends_the_load_and_is_said() {
 }
 
 #[test]
+fn the_other_pods_go_on_where_that_was_asked_for() {
+    let Some((namespace, url)) = Namespace::with_puma("load-goes-on") else { return };
+    let before = namespace.objects();
+    let load = ["--rate", "20/s", "--duration", "20s", "--generators", "2", "--on-loss", "go-on"];
+    let mut running = Running::begin(namespace.load(&url, &[&load[..], &EASY].concat(), None));
+    assert!(running.wait_for("due 20", Duration::from_secs(60)), "{}", running.stderr());
+    let pods = namespace.kubectl(&["get", "pods", "-l", "sweetspot/role=generator", "-o", "json"]);
+    let first = pods["items"][0]["metadata"]["name"].as_str().unwrap();
+    namespace.kubectl(&["delete", "pod", first, "--grace-period=0", "--force"]);
+    let ended = running.end_within(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result = ended.json();
+    assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
+    let sent: Vec<u64> = due_of_each(&result);
+    assert!(sent.iter().any(|due| *due >= 190), "the other one has sent its part: {sent:?}");
+    namespace.await_only(&before, Duration::from_secs(30));
+}
+
+#[test]
 fn ctrl_c_ends_the_load_with_what_there_is() {
     let Some((namespace, url)) = Namespace::with_puma("load-stopped") else { return };
     let before = namespace.objects();

@@ -66,6 +66,21 @@ impl Namespace {
         command
     }
 
+    /// How many pods a Deployment has, and how many of them of its newest revision.
+    fn pods_of(&self, deployment: &str) -> (u64, u64) {
+        let found = self.kubectl(&["get", "deployment", deployment, "-o", "json"]);
+        let count = |what: &str| found["status"][what].as_u64().unwrap_or(0);
+        (count("replicas"), count("updatedReplicas"))
+    }
+
+    fn await_pods(&self, deployment: &str, are_as_wanted: fn((u64, u64)) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !are_as_wanted(self.pods_of(deployment)) {
+            assert!(Instant::now() < until, "{:?}", self.pods_of(deployment));
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
     /// What a tune changes.
     fn changed_by_tunes(&self) -> Value {
         let list = self.kubectl(&["get", "deployments,hpa", "-o", "json"]);
@@ -135,9 +150,7 @@ fn an_image_is_tuned_in_pods_of_its_own_and_nothing_is_left_of_them() {
     running.signal(libc::SIGKILL);
     assert_eq!(running.end().code, None);
     namespace.kubectl(&["delete", "jobs", "-l", "sweetspot/role=collector"]);
-    let without_lease = "deployments,services,replicasets,jobs,secrets";
-    let before = objects.iter().filter(|one| !one.starts_with("Lease")).cloned().collect();
-    namespace.await_listed(without_lease, &before, PATIENCE);
+    namespace.await_listed(everything, &objects, PATIENCE);
 }
 
 #[test]
@@ -186,7 +199,7 @@ fn a_session_that_was_killed_is_undone_by_restore_and_nobody_tunes_meanwhile() {
     let Some((namespace, _)) = Namespace::with_puma("tune-killed") else { return };
     namespace.apply(AUTOSCALER);
     let folder = tempfile::tempdir().unwrap();
-    let before = namespace.changed_by_tunes();
+    let (before, objects) = (namespace.changed_by_tunes(), namespace.listed(MADE));
     let asked = ["--workers", "1", "--threads", "1,8", "--budget", "4m", "--yes"];
     let mut running = Running::begin(namespace.tune(folder.path(), &asked));
     assert!(running.wait_for("trial", PATIENCE * 2), "{}", running.stderr());
@@ -209,6 +222,8 @@ fn a_session_that_was_killed_is_undone_by_restore_and_nobody_tunes_meanwhile() {
     let said = "Deployment shop is as it was before the session; its autoscaler scales again\n";
     assert_eq!(restored.stdout, said);
     assert_eq!(namespace.changed_by_tunes(), before);
+    // The pods that sent the load as well, though their deadline is far.
+    namespace.await_listed(MADE, &objects, PATIENCE);
     assert_eq!(restore(&[]).stdout, "Deployment shop has not been changed by a session\n");
 }
 
@@ -277,4 +292,20 @@ fn what_cannot_be_tuned_is_said_and_stays_as_it_is() {
     assert_eq!(namespace.changed_by_tunes(), changed);
     assert_ne!(changed, before);
     namespace.await_listed(MADE, &objects, PATIENCE);
+    // A program that the image hasn't got.
+    let none = r#"[{"op": "add", "path": "/spec/template/spec/containers/0/command", "value":
+        ["no-such-server"]}]"#;
+    namespace.kubectl(&["patch", "deployment", "shop", "--type=json", "-p", none]);
+    namespace.await_pods("shop", |(all, new)| new > 0 && all > new);
+    says(shop, &[], &["Deployment shop", "is being rolled out", "kubectl rollout undo"]);
+    namespace.kubectl(&["rollout", "undo", "deployment/shop"]);
+    namespace.kubectl(&["rollout", "status", "deployment/shop", "--timeout=60s"]);
+    namespace.await_pods("shop", |(all, new)| new == 2 && all == 2);
+    let at_once = none.replace(
+        "}]",
+        r#"}, {"op": "replace", "path": "/spec/strategy", "value": {"type": "Recreate"}}]"#,
+    );
+    namespace.kubectl(&["patch", "deployment", "shop", "--type=json", "-p", &at_once]);
+    namespace.await_pods("shop", |(all, new)| new == 2 && all == 2);
+    says(shop, &[], &["no-such-server", "executable file not found"]);
 }
