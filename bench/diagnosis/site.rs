@@ -80,7 +80,8 @@ fn app(size: &Size, env: BTreeMap<String, String>) -> Result<(App, &'static dyn 
     let (mut app, adapter) = match size.server {
         Server::Command(text) => {
             let command = Some(template(text, size)?);
-            let mut app = App { command, env, ..App::new(folder, Framework::Other, "") };
+            let mut app =
+                App { command, env: env.into(), ..App::new(folder, Framework::Other, "") };
             site::check(&mut app, FOR_COMMANDS)?;
             (app, FOR_COMMANDS)
         }

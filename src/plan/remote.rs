@@ -108,11 +108,8 @@ pub fn subject(
         today: today.unwrap_or(one),
         runs,
     };
-    let app = App {
-        env: variables.into(),
-        command: Some(template),
-        ..App::new(folder, Framework::Other, "")
-    };
+    let app = App { command: Some(template), ..App::new(folder, Framework::Other, "") };
+    let app = App { env: variables.into(), ..app };
     let from = settings.get(Key::From).map(|given| given.read(host)).transpose()?;
     let from = from.map(|it| it.value);
     let remote = Remote { url, commands, today, allows_public, by, from, has: None };
