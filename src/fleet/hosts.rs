@@ -11,8 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use super::TOKEN;
 use super::collector::{Collector, OnLoss};
@@ -134,9 +134,13 @@ pub struct Hosts(Vec<Running>);
 struct Running {
     host: Host,
     ssh: Child,
-    /// What it and the program there have said last.
+    /// What it and the program there have said last, and who reads that.
     said: Arc<Mutex<Vec<String>>>,
+    reader: JoinHandle<()>,
 }
+
+/// For what it said last to be read, once it has ended; something of it may hold the pipe open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Hosts {
     /// Why one of them has ended already, in its own words.
@@ -146,7 +150,7 @@ impl Hosts {
     pub fn check(&mut self) -> Result<(), FleetError> {
         for one in &mut self.0 {
             if one.ssh.try_wait().is_ok_and(|status| status.is_some()) {
-                let (host, said) = (one.host.to_string(), one.said());
+                let (host, said) = (one.host.to_string(), one.last_words());
                 return Err(FleetError::HostEnded { host, said });
             }
         }
@@ -165,6 +169,15 @@ impl Hosts {
 impl Running {
     fn said(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).join(" / ")
+    }
+
+    /// Of one that has ended.
+    fn last_words(&self) -> String {
+        let ended = Instant::now();
+        while !self.reader.is_finished() && ended.elapsed() < LAST_WORDS {
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.said()
     }
 
     fn begin(
@@ -204,7 +217,7 @@ impl Running {
         });
         let said = Arc::new(Mutex::new(Vec::new()));
         let saying = Arc::clone(&said);
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             for line in BufReader::new(errors).lines().map_while(Result::ok) {
                 let mut said = saying.lock().unwrap_or_else(PoisonError::into_inner);
                 said.push(line);
@@ -212,7 +225,7 @@ impl Running {
                 said.drain(..beyond);
             }
         });
-        Ok(Self { host: host.clone(), ssh, said })
+        Ok(Self { host: host.clone(), ssh, said, reader })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Whole sessions of `tune` on the simulated place: seeded, in virtual time, with a known answer.
 
 use std::cell::Cell;
+use std::fs;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -519,6 +521,9 @@ pub fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
     let head = other.sessions().unwrap().remove(0).head;
     other.remove(whole.session).unwrap();
     drop(other);
+    // What fingerprints are made with is the store's own.
+    let key = |store: &Path| format!("{}-key", store.display());
+    fs::copy(key(&folder_of(plan).join("whole.db")), key(&plan.store)).unwrap();
     let mut store = Store::open(&plan.store).unwrap();
     let session = store.begin(&head, "2026-01-02T03:04:05Z").unwrap();
     whole.events[..count].iter().for_each(|event| store.append(session, event).unwrap());

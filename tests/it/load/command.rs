@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::server::{Server, ok};
 use crate::failures::site::Running;
-use crate::process::{self, Ended, Kept, program, unused_address, wait_until};
+use crate::process::{self, Ended, Kept, codes, program, unused_address, wait_until};
 
 pub fn sweetspot(arguments: &[&str]) -> Ended {
     process::sweetspot(Path::new("."), &[&["load"], arguments].concat())
@@ -383,7 +383,7 @@ fn an_interrupt_prints_the_result_so_far() {
     let ended = running.end();
     let result = ended.json();
     assert!(result["due"].as_u64().unwrap() >= 50);
-    assert_eq!(result["warnings"][0]["code"], "cut_short", "{result}");
+    assert!(codes(&result).contains(&"cut_short"), "{result}");
     ended.assert_code(0);
 }
 
