@@ -535,7 +535,7 @@ pub fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
     session.0
 }
 
-fn folder_of(plan: &Plan) -> &std::path::Path {
+fn folder_of(plan: &Plan) -> &Path {
     plan.store.parent().unwrap()
 }
 
