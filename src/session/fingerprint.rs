@@ -110,11 +110,13 @@ fn list(folder: &Path, depth: usize, files: &mut Vec<String>) {
     }
 }
 
-/// Databases and logs change while the app runs.
+/// Databases and logs change while the app runs, and what lies beside our own store while we do.
 fn is_data(name: &str) -> bool {
-    [".log", ".sqlite3", ".db", "-wal", "-shm", "-journal", "-lock", ".pid"]
-        .iter()
-        .any(|end| name.ends_with(end))
+    const ENDS: [&str; 11] = [
+        ".log", ".sqlite3", ".db", "-wal", "-shm", "-journal", "-lock", ".pid", ".db-key",
+        ".db-turn", ".door",
+    ];
+    ENDS.iter().any(|end| name.ends_with(end))
 }
 
 /// HMAC with SHA-256 (RFC 2104, FIPS 180-4): the same in every version of this program, as a stored
