@@ -90,6 +90,29 @@ pub fn open_to_add(path: &Path) -> io::Result<File> {
     }
 }
 
+/// A file that was not there, whole or not at all: of two programs that make it, the first one's
+/// counts.
+///
+/// # Errors
+/// It cannot be made; that it is there is none.
+pub fn create_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let beside = beside(path)?;
+    let made = write(&beside, content, path).and_then(|()| match fs::hard_link(&beside, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    });
+    // It may never have been made; the first error is the one to tell.
+    let _ = fs::remove_file(&beside);
+    made
+}
+
+/// The path with this behind its name: `s.db` and `-lock` are `s.db-lock`.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
+}
+
 /// A name of our own in the same folder, so that renaming is one step.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;

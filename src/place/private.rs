@@ -1,4 +1,5 @@
-//! Files that nobody else may read, made aside before they have their names.
+//! Files that nobody else may read, made aside before they have their names. Unlike those of
+//! `files/` they are never given to the owner of their folder: what stands in them is run later.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

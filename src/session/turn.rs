@@ -17,7 +17,7 @@ use rustix::fs::{FlockOperation, flock, major, minor};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::files::{give_to_folders_owner, make_own_folder};
+use crate::files::{give_to_folders_owner, make_own_folder, with_suffix};
 use crate::terms::StopSignal;
 
 /// The file, whatever the user's own folder for temporary files is.
@@ -90,16 +90,10 @@ pub fn take(
     if let Some(store) = store {
         // Where the folder cannot be made, the store cannot either, and says so itself.
         let _ = make_own_folder(store.parent().unwrap_or(Path::new(".")));
-        let of_store = lock(&with_ending(store, "-turn"), sharing, stop, waits)?;
+        let of_store = lock(&with_suffix(store, "-turn"), sharing, stop, waits)?;
         turn.of_store = Some(of_store.into());
     }
     Ok(turn)
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(ending);
-    path.into()
 }
 
 fn lock(
@@ -112,7 +106,7 @@ fn lock(
         Sharing::Alone => FlockOperation::NonBlockingLockExclusive,
         Sharing::Shared => FlockOperation::NonBlockingLockShared,
     };
-    let door = with_ending(path, ".door");
+    let door = with_suffix(path, ".door");
     let mut is_told = false;
     let mut at_door = None;
     loop {

@@ -4,15 +4,14 @@
 //! In: a store's path. Out: 32 random bytes, in a file beside the store that only the user may
 //! read, made when they are first asked for.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::schema::with_suffix;
-use crate::files::create_new;
+use crate::files::{create_whole, with_suffix};
 
 /// As many as SHA-256 gives.
 pub type Key = [u8; 32];
@@ -29,35 +28,20 @@ pub(super) fn of(store: &Path) -> io::Result<Key> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => fs::remove_file(&path)?,
         read => return read,
     }
-    // Whole under a name of our own first; of two programs that make one, the first one's counts.
-    let own = with_suffix(&path, &format!(".{}.tmp", std::process::id()));
-    let made = write(&own).and_then(|()| match fs::hard_link(&own, &path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    });
-    // It may never have been made; the first error is the one to tell.
-    let _ = fs::remove_file(&own);
-    made.and_then(|()| read(&path))
+    let mut key = Key::default();
+    let random = SystemRandom::new().fill(&mut key);
+    random.map_err(|_| io::Error::other("the system gives no random numbers"))?;
+    create_whole(&path, &key)?;
+    read(&path)
 }
 
 /// A link is not followed, and whatever else was put there is not waited for.
 fn read(path: &Path) -> io::Result<Key> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let mut file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let mut key = Key::default();
     file.read_exact(&mut key)?;
     Ok(key)
-}
-
-fn write(path: &Path) -> io::Result<()> {
-    let mut key = Key::default();
-    let random = SystemRandom::new().fill(&mut key);
-    random.map_err(|_| io::Error::other("the system gives no random numbers"))?;
-    // What an earlier process of our number left.
-    let _ = fs::remove_file(path);
-    let mut file = create_new(path)?;
-    file.write_all(&key)?;
-    file.sync_all()
 }
 
 #[cfg(test)]

@@ -138,14 +138,15 @@ impl Store {
         connection.set_transaction_behavior(TransactionBehavior::Immediate);
         let leave_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(leave_log, true).map_err(broken)?;
-        schema::check(schema::look(&connection).map_err(broken)?, path, schema::STEPS.len())?;
+        let found = schema::look(&connection).map_err(broken)?;
+        schema::check(found, path, schema::STEPS.len())?;
+        refuse_to_migrate_under(found, path, what)?;
         connection.set_db_config(leave_log, false).map_err(broken)?;
         use_write_ahead_log(&connection).map_err(broken)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(broken)?;
         // What is removed is written over.
         connection.pragma_update(None, "secure_delete", true).map_err(broken)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(broken)?;
-        refuse_to_migrate_under(&connection, path, what)?;
         schema::bring_up(&mut connection, path, schema::STEPS)?;
         Ok(Self { connection, path: path.to_path_buf(), writers: None })
     }

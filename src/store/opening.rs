@@ -53,11 +53,10 @@ pub(super) fn refuse_what_is_not_ours(path: &Path) -> Result<(), StoreError> {
 
 /// Who writes an older format goes on with it, and could not once it is a newer one.
 pub(super) fn refuse_to_migrate_under(
-    connection: &Connection,
+    found: Found,
     path: &Path,
     what: &'static str,
 ) -> Result<(), StoreError> {
-    let found = schema::look(connection).map_err(|it| StoreError::from_sqlite(what, path, &it))?;
     let is_older = matches!(found, Found::Ours(version) if version < schema::STEPS.len());
     if !is_older || !writers::is_any_written(path) {
         return Ok(());

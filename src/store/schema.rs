@@ -8,7 +8,7 @@ use std::{fs, io};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::{StoreError, StoreErrorKind};
-use crate::files::create_new;
+use crate::files::{create_new, with_suffix};
 
 /// Marks the file as ours (`PRAGMA application_id`): "swsp".
 const APPLICATION_ID: i32 = 0x7377_7370;
@@ -168,12 +168,6 @@ fn copy_of(path: &Path, version: usize) -> PathBuf {
 /// Such a copy while it is being written.
 fn unfinished(copy: &Path) -> PathBuf {
     with_suffix(copy, ".tmp")
-}
-
-pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(suffix);
-    path.into()
 }
 
 /// Removes those copies, of any format.

@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 
-use super::schema::with_suffix;
-use crate::files::give_to_folders_owner;
+use crate::files::{give_to_folders_owner, with_suffix};
 
 /// The sessions that a store writes, locked until this is dropped.
 #[derive(Debug)]

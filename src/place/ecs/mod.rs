@@ -62,12 +62,7 @@ impl Restored {
 /// # Errors
 /// There is no such service, it cannot be tuned as it stands, or AWS says no.
 pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
-    let service = describe(name)?;
-    service.check(name)?;
-    let (definition, _) = definition_of(&service.task_definition)?;
-    if definition::is_own(&definition) {
-        return Err(EcsError::LeftChanged { service: name.service.clone() });
-    }
+    let definition = untouched(name, &describe(name)?)?;
     definition::task(&definition, name.container.as_deref())
 }
 
@@ -142,13 +137,19 @@ pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
     Ok(Some((name, restored)))
 }
 
-/// What it is, before anything is changed.
-fn look(name: &ServiceName, service: &Service) -> Result<Before, EcsError> {
+/// The task definition of a service that can be tuned and is not, by any session.
+fn untouched(name: &ServiceName, service: &Service) -> Result<Value, EcsError> {
     service.check(name)?;
     let (definition, _) = definition_of(&service.task_definition)?;
-    if definition::is_own(&definition) {
-        return Err(EcsError::LeftChanged { service: name.service.clone() });
+    match definition::is_own(&definition) {
+        true => Err(EcsError::LeftChanged { service: name.service.clone() }),
+        false => Ok(definition),
     }
+}
+
+/// What it is, before anything is changed.
+fn look(name: &ServiceName, service: &Service) -> Result<Before, EcsError> {
+    let definition = untouched(name, service)?;
     let mut drains = Vec::new();
     for group in service.target_groups() {
         let drain = around::drain(group)?;

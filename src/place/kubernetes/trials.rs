@@ -110,8 +110,8 @@ pub struct Pods<'a> {
 
 /// How waiting for a rollout ended.
 enum Came {
-    /// Names of pods, and how often each had to be started again.
-    Up(Vec<(String, u64)>),
+    /// These pods.
+    Up(Vec<Value>),
     /// Of which pod, where it is one's.
     Failed(BootEnd, Option<String>),
 }
@@ -236,10 +236,7 @@ impl<'a> Pods<'a> {
                 && self.leads_to()? == pods.iter().map(pods::name).collect()
             {
                 thread::sleep(PROXY_SYNC);
-                let restarts = |pod: &Value| pods::restarts(pod, &self.container.name);
-                return Ok(Came::Up(
-                    pods.iter().map(|it| (pods::name(it), restarts(it))).collect(),
-                ));
+                return Ok(Came::Up(pods));
             }
             if began.elapsed() > BOOT_PATIENCE {
                 return Ok(Came::Failed(self.too_late(&pods, &object), None));
@@ -249,13 +246,13 @@ impl<'a> Pods<'a> {
     }
 
     /// Figures of one image on nodes of one kind alone are set beside each other.
-    fn check_alike(&mut self) -> Result<(), PlaceError> {
+    fn check_alike(&mut self, pods: &[Value]) -> Result<(), PlaceError> {
         let of_pods = self.core("pods");
-        for pod in self.pods()? {
+        for pod in pods {
             let (api, container) = (self.api, &self.container.name);
-            let path = format!("{of_pods}/{}", pods::name(&pod));
+            let path = format!("{of_pods}/{}", pods::name(pod));
             let mut facts = || found::facts_of(api, &path, container);
-            self.alike.check(&pod, container, &mut facts).map_err(PlaceError::Elsewhere)?;
+            self.alike.check(pod, container, &mut facts).map_err(PlaceError::Elsewhere)?;
         }
         Ok(())
     }
@@ -483,7 +480,9 @@ impl Place for Pods<'_> {
             Came::Failed(end, pod) => return Ok(Started::Failed(self.boot_failure(end, pod))),
         };
         let boot = began.elapsed();
-        self.check_alike()?;
+        self.check_alike(&pods)?;
+        let restarts = |pod: &Value| pods::restarts(pod, &self.container.name);
+        let pods: Vec<_> = pods.iter().map(|it| (pods::name(it), restarts(it))).collect();
         for (pod, _) in &pods {
             if let Err(failure) = self.unless_ignored(each, pod) {
                 return Ok(Started::Failed(*failure));
