@@ -37,10 +37,19 @@ const COMMAND: &str = ".command";
 /// A note that is ours; others are kept from it until it is dropped.
 pub struct Note {
     path: PathBuf,
-    /// Holds the kernel's lock on it.
-    _file: File,
+    _locked: Locked,
     /// The process that runs a command, or ran the last one: its id.
     command: File,
+}
+
+/// A note's file, and the kernel's lock on it.
+struct Locked(File);
+
+/// Unlocked in so many words: a process that is just being started may still have the file open.
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 /// Why there is no such note, or none for us.
@@ -107,15 +116,15 @@ impl Note {
         aside.push(format!(".{}", std::process::id()));
         let aside = PathBuf::from(aside);
         let kept = private::create(&aside, text.as_bytes()).and_then(|file| {
-            lock(&file)?;
+            let locked = lock(file)?;
             // Fails where there is one, as a rename would not.
             fs::hard_link(&aside, path)?;
-            Ok(file)
+            Ok(locked)
         });
         // It has its name, or nobody needs it.
         let _ = fs::remove_file(&aside);
         match kept {
-            Ok(file) => Self::of(path, file),
+            Ok(locked) => Self::of(path, locked),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 check(path)?;
                 Err(failed(error))
@@ -133,7 +142,8 @@ impl Note {
             return Ok(None);
         }
         let failed = |source| NoteError::File { path: path.to_path_buf(), source };
-        let mut file = open(path)?.ok_or_else(|| NoteError::Held { path: path.to_path_buf() })?;
+        let locked = open(path)?.ok_or_else(|| NoteError::Held { path: path.to_path_buf() })?;
+        let mut file = &locked.0;
         let found = file.metadata().map_err(failed)?;
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
         if !is_ours || found.mode() & OTHERS_MAY_WRITE != 0 {
@@ -145,15 +155,15 @@ impl Note {
             path: path.to_path_buf(),
             why: error.to_string(),
         })?;
-        Ok(Some((Self::of(path, file)?, written)))
+        Ok(Some((Self::of(path, locked)?, written)))
     }
 
-    fn of(path: &Path, file: File) -> Result<Self, NoteError> {
+    fn of(path: &Path, locked: Locked) -> Result<Self, NoteError> {
         let own = command_beside(path);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let command = options.open(&own).map_err(|source| NoteError::File { path: own, source })?;
-        Ok(Self { path: path.to_path_buf(), _file: file, command })
+        Ok(Self { path: path.to_path_buf(), _locked: locked, command })
     }
 
     /// Where the process of each command is written down.
@@ -191,19 +201,20 @@ fn command_beside(note: &Path) -> PathBuf {
 }
 
 /// A note that is there, locked; `None`: another has it.
-fn open(path: &Path) -> Result<Option<File>, NoteError> {
+fn open(path: &Path) -> Result<Option<Locked>, NoteError> {
     let failed = |source| NoteError::File { path: path.to_path_buf(), source };
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags(libc::O_NOFOLLOW).open(path).map_err(failed)?;
-    match lock(&file) {
-        Ok(()) => Ok(Some(file)),
+    match lock(file) {
+        Ok(locked) => Ok(Some(locked)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
         Err(error) => Err(failed(error)),
     }
 }
 
-fn lock(file: &File) -> io::Result<()> {
-    Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?)
+fn lock(file: File) -> io::Result<Locked> {
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(Locked(file))
 }
 
 #[cfg(test)]
