@@ -42,6 +42,8 @@ pub fn plan(case: &Case, slo: Option<Slo>, budget: Duration, seed: u64) -> Searc
         other_connection: None,
         objective: Objective::default(),
         changes: Vec::new(),
+        places: 1,
+        compares_latency: false,
         budget,
         soak: None,
         precision: PRECISION,

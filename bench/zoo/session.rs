@@ -174,6 +174,8 @@ fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         other_connection: None,
         objective: Objective::default(),
         changes: Vec::new(),
+        places: 1,
+        compares_latency: false,
         budget,
         soak: None,
         precision: PRECISION,

@@ -111,13 +111,16 @@ pub struct Unusable {
 }
 
 /// Somewhere trials can run. At most one server runs at a time.
-pub trait Place {
+pub trait Place: Send {
     /// What the server runs on.
     fn machine(&self) -> &Machine;
 
     /// Time since this place was made, by its own clock (virtual in a simulation). Budgets count
     /// it.
     fn elapsed(&self) -> Duration;
+
+    /// Other places have worked until this time: a clock that does not run by itself is set to it.
+    fn catch_up(&mut self, _until: Duration) {}
 
     /// What holds here that the user should know: limits that are not enforced, a shared core.
     fn warnings(&self) -> Vec<Warning>;

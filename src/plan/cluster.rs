@@ -50,6 +50,8 @@ pub struct OwnPods {
     pub port: u16,
     /// Into how many the app is cut: each number a way to do it, ascending.
     pub cuts: Vec<u16>,
+    /// Settings measured at the same time, each on a node of its own: 1 to 8.
+    pub at_once: u16,
 }
 
 /// A cluster as it was asked for, with where that came from.
@@ -82,14 +84,14 @@ pub const STARTED_HERE: [Key; 7] =
     [Key::Start, Key::StopSignal, Key::Server, Key::Entry, Key::Proxy, Key::Probe, Key::User];
 
 /// What a Deployment has itself, or is by itself, besides.
-const OF_DEPLOYMENT: [Key; 6] =
-    [Key::Cpus, Key::Memory, Key::Image, Key::ImagePullPolicy, Key::Port, Key::Pods];
+const OF_DEPLOYMENT: [Key; 7] =
+    [Key::Cpus, Key::Memory, Key::Image, Key::ImagePullPolicy, Key::Port, Key::Pods, Key::Parallel];
 
 /// What only a Deployment of the user's has.
 const OF_IMAGE: [Key; 2] = [Key::Container, Key::Service];
 
 /// What has no meaning without an image.
-pub const FOR_IMAGES: [Key; 3] = [Key::ImagePullPolicy, Key::Port, Key::Pods];
+pub const FOR_IMAGES: [Key; 4] = [Key::ImagePullPolicy, Key::Port, Key::Pods, Key::Parallel];
 
 /// What has no meaning without a Deployment or an image.
 pub const FOR_CLUSTERS: [Key; 8] = [
@@ -106,6 +108,8 @@ pub const FOR_CLUSTERS: [Key; 8] = [
 /// The longest name of an object.
 const LONGEST_NAME: usize = 253;
 const MOST_GENERATORS: u64 = 256;
+/// A search has seldom more at once that are worth measuring.
+const MOST_AT_ONCE: u64 = 8;
 /// More take longer than anybody waits: each is measured beside the first.
 const MOST_CUTS: usize = 5;
 /// Workers that pods of each cut share evenly.
@@ -162,6 +166,10 @@ fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanE
         pull_policy: policy.map(str::to_string),
         port: port.number(1, u64::from(u16::MAX))?.value as u16,
         cuts: cuts_of(settings)?,
+        at_once: match settings.get(Key::Parallel) {
+            Some(given) => given.number(1, MOST_AT_ONCE)?.value as u16,
+            None => 1,
+        },
     })
 }
 

@@ -215,6 +215,9 @@ options! {
     /// Whether nodes pull it: Always, IfNotPresent or Never [default: as the cluster has it]
     GeneratorImagePullPolicy "generator-image-pull-policy" "POLICY" Form::Text, COURSE
         "\"IfNotPresent\"";
+    /// Settings of the image that are measured at the same time, each on a node of its own with
+    /// generators of its own; nodes are to be of one kind [default: 1]
+    Parallel "parallel" "N" Form::Number, COURSE "2";
     /// Pods that send the load together [default: 1]
     Generators "generators" "N" Form::Number, COURSE "2";
     /// Cores of each of these pods, such as 2 or 0.5 [default: 1]

@@ -168,6 +168,7 @@ fn of_cluster(asked: &AskedCluster) -> [PlanRecord; 2] {
             port: own.port,
             namespace,
             cuts: own.cuts.clone(),
+            at_once: own.at_once,
         },
         None => PlannedValue::Deployment { name, namespace },
     };

@@ -48,7 +48,7 @@ pub fn with_earlier(
                     give(&mut typed, Key::Namespace, namespace.clone());
                 }
             }
-            PlannedValue::PodsOf { image, port, namespace, cuts } if is_given => {
+            PlannedValue::PodsOf { image, port, namespace, cuts, .. } if is_given => {
                 let cuts: Vec<String> = cuts.iter().map(u16::to_string).collect();
                 give(&mut typed, Key::Pods, cuts.join(","));
                 give(&mut typed, Key::Image, image.clone());

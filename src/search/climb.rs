@@ -41,6 +41,10 @@ impl Climb {
         }
     }
 
+    pub fn configuration(&self) -> Configuration {
+        self.configuration
+    }
+
     /// The next trial; `None` when enough is known.
     pub fn request(&self, ledger: &Ledger) -> Option<TrialRequest> {
         let cell = ledger.cells.get(&self.configuration)?;

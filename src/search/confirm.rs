@@ -21,14 +21,15 @@ pub(super) struct Confirm {
     /// Winner of the race first, then the reference (unless it won), then what is close.
     finalists: Vec<Configuration>,
     block: u32,
-    /// What is left of this block, last one next.
+    /// What of this block has not begun, last one next.
     queue: Vec<Configuration>,
-    start: Present,
+    /// What runs, each on a place of its own.
+    starts: Vec<(Configuration, Present)>,
     /// When this block began, seconds of the session.
     block_began_s: f64,
 }
 
-/// The present start: its probes, and what they say.
+/// A start that runs: its probes, and what they say.
 #[derive(Debug, Clone, Default)]
 struct Present {
     probes: u32,
@@ -63,7 +64,7 @@ impl Confirm {
             None => close_to(ledger, best_rps, &finalists),
         };
         let start_s = loads::block_start_s(ledger, best_rps);
-        let block_s = |count: usize| count as f64 * start_s;
+        let block_s = |count: usize| ledger.in_turn(count) * start_s;
         // Of one that is far behind one block will do.
         let is_near = |c: &&Configuration| !is_far_behind(ledger, **c);
         let left_s = ledger.left_s() - kept_s(ledger);
@@ -84,7 +85,21 @@ impl Confirm {
 
     fn block(ledger: &Ledger, finalists: Vec<Configuration>, block: u32) -> Self {
         let queue = shuffled(finalists.clone(), ledger.plan.seed, block);
-        Self { finalists, block, queue, start: Present::default(), block_began_s: ledger.now_s }
+        let (starts, block_began_s) = (Vec::new(), ledger.now_s);
+        Self { finalists, block, queue, starts, block_began_s }.filled(ledger)
+    }
+
+    /// With something on every place, as far as there is something left.
+    fn filled(mut self, ledger: &Ledger) -> Self {
+        self.fill(ledger);
+        self
+    }
+
+    fn fill(&mut self, ledger: &Ledger) {
+        while self.starts.len() < ledger.plan.places {
+            let Some(next) = self.queue.pop() else { return };
+            self.starts.push((next, Present::default()));
+        }
     }
 
     /// The finalists, as long as not every one has been measured again.
@@ -92,39 +107,55 @@ impl Confirm {
         (self.block == 1).then_some(self.finalists.as_slice())
     }
 
-    /// The next trial of this block; `None` at its end. Each start begins with a burst: it warms
-    /// the server up as it did in the race, so that no probe meets a cold one.
-    pub fn request(&self, ledger: &Ledger) -> Option<TrialRequest> {
-        let &configuration = self.queue.last()?;
+    /// The next trial of each start of this block; none at its end.
+    pub fn requests(&self, ledger: &Ledger) -> Vec<TrialRequest> {
+        let open = self.starts.iter().filter(|(at, _)| ledger.is_open(at));
+        open.map(|(at, start)| self.request(ledger, *at, start)).collect()
+    }
+
+    /// Each start begins with a burst: it warms the server up as it did in the race, so that no
+    /// probe meets a cold one.
+    fn request(
+        &self,
+        ledger: &Ledger,
+        configuration: Configuration,
+        start: &Present,
+    ) -> TrialRequest {
         let probe = |rate_rps| TrialRequest {
             purpose: TrialPurpose::Confirm,
             ..loads::probe(ledger, configuration, rate_rps)
         };
-        Some(match (self.start.latency_rps, &self.start.belief) {
+        match (start.latency_rps, &start.belief) {
             (Some(rate_rps), _) => TrialRequest {
                 common_arrivals: Some(arrivals_within(self.block, PROBES_A_START_MOST)),
                 ..probe(rate_rps)
             },
             (None, None) => loads::warm_burst(ledger, configuration),
             (None, Some(belief)) => TrialRequest {
-                common_arrivals: Some(arrivals_within(self.block, self.start.probes)),
-                ..probe(self.start.rate(belief))
+                common_arrivals: Some(arrivals_within(self.block, start.probes)),
+                ..probe(start.rate(belief))
             },
-        })
+        }
     }
 
     /// Takes the result.
     pub fn take(&mut self, ledger: &mut Ledger, summary: &TrialSummary) {
-        let Some(rate) = summary.offered.rate() else { return self.take_burst(ledger, summary) };
+        let is_of = |(at, _): &(Configuration, Present)| *at == summary.configuration;
+        let Some(place) = self.starts.iter().position(is_of) else { return };
+        let Some(rate) = summary.offered.rate() else {
+            self.starts[place].1.belief = Some(belief(ledger, summary));
+            return;
+        };
         // Of what is far behind nobody asks exactly, and the last part needs its time.
         let is_far_behind = is_far_behind(ledger, summary.configuration);
-        let later = self.queue.len().saturating_sub(1) as f64;
+        let later = ledger.in_turn(self.queue.len());
         let start_s = loads::block_start_s(ledger, rate.as_per_second());
         let later_s = later * (start_s + ties::window_s(ledger));
         let is_late = ledger.left_s() - later_s - kept_at_least_s(ledger) < summary.load_s;
-        let start = &mut self.start;
+        let start = &mut self.starts[place].1;
         if start.latency_rps.take().is_some() {
-            self.queue.pop();
+            self.starts.remove(place);
+            self.fill(ledger);
             let cell = ledger.cell_mut(summary.configuration);
             cell.latencies_s.push(crate::model::common_p95_s(&summary.summary));
             return;
@@ -147,33 +178,22 @@ impl Confirm {
         let is_asked = self.block > 1 && !is_late;
         let of_tie = ties::latency_rate(ledger, summary.configuration).filter(|_| is_asked);
         let latency_rps = pursue::latency_rate(ledger, held_rps).or(of_tie);
+        self.starts[place].1 = Present { latency_rps, ..Present::default() };
         if latency_rps.is_none() {
-            self.queue.pop();
+            self.starts.remove(place);
+            self.fill(ledger);
         }
-        self.start = Present { latency_rps, ..Present::default() };
-    }
-
-    fn take_burst(&mut self, ledger: &Ledger, summary: &TrialSummary) {
-        let burst_rps = summary.summary.got_through_rps();
-        let known = ledger.cells[&summary.configuration].race.as_ref();
-        let (known_rps, known_sd) =
-            known.map_or((burst_rps, START_PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
-        let sd_log = known_sd.max(START_PRIOR_SD_LOG);
-        // One that met a cold server bounds nothing.
-        let most = Most::of(summary, ledger.cv2());
-        let most = most.filter(|_| !ledger.warmth.is_cold_at_first());
-        self.start.belief = Some(after_burst(known_rps, sd_log, most).knowing(ledger.powers));
     }
 
     /// The next block, while it fits into the budget and would still sharpen the answer.
     pub fn next_block(mut self, ledger: &Ledger) -> Option<Self> {
         // A finalist that broke is out; what it left of the block goes on without it.
         let is_open = |c: &Configuration| ledger.is_open(c);
-        if self.queue.last().is_some_and(|c| !is_open(c)) {
+        if self.starts.iter().any(|(at, _)| !is_open(at)) {
             self.queue.retain(is_open);
             self.finalists.retain(is_open);
-            self.start = Present::default();
-            return (!self.finalists.is_empty()).then_some(self);
+            self.starts.retain(|(at, _)| is_open(at));
+            return (!self.finalists.is_empty()).then(|| self.filled(ledger));
         }
         let each_s = (ledger.now_s - self.block_began_s) / self.finalists.len().max(1) as f64;
         let mut finalists = self.still_in(ledger);
@@ -206,6 +226,19 @@ impl Confirm {
         };
         self.finalists.iter().copied().filter(|c| !is_beaten(*c)).collect()
     }
+}
+
+/// Of a start's capacity, after its burst.
+fn belief(ledger: &Ledger, summary: &TrialSummary) -> RatePosterior {
+    let burst_rps = summary.summary.got_through_rps();
+    let known = ledger.cells[&summary.configuration].race.as_ref();
+    let (known_rps, known_sd) =
+        known.map_or((burst_rps, START_PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
+    let sd_log = known_sd.max(START_PRIOR_SD_LOG);
+    // One that met a cold server bounds nothing.
+    let most = Most::of(summary, ledger.cv2());
+    let most = most.filter(|_| !ledger.warmth.is_cold_at_first());
+    after_burst(known_rps, sd_log, most).knowing(ledger.powers)
 }
 
 /// Does it hold much less than the best one, by the race?

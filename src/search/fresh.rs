@@ -1,4 +1,5 @@
-//! The capacity of one fresh start: a burst, then some probes where the belief is most divided.
+//! The capacity of one fresh start: a burst, then some probes where the belief is most divided, and
+//! where that is asked for its latency at a rate that is the same for all.
 
 use std::time::Duration;
 
@@ -16,28 +17,42 @@ use crate::terms::{Configuration, TrialPurpose, TrialSummary, Variant};
 pub(super) struct Pace {
     probes: u32,
     duration_s: f64,
+    /// Requests/s of one more look, at the latency.
+    at_one_rate: Option<f64>,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { probes: 1, duration_s: LOOK_LEAST_S }
+        Self { probes: 1, duration_s: LOOK_LEAST_S, at_one_rate: None }
     }
 }
 
 impl Pace {
-    /// At which each start takes about `each_s` seconds, as far as that is possible.
-    pub fn of(ledger: &Ledger, each_s: f64) -> Self {
+    /// At which each start takes about `each_s` seconds, as far as that is possible. `at_one_rate`:
+    /// requests/s at which each is looked at once more.
+    pub fn of(ledger: &Ledger, each_s: f64, at_one_rate: Option<f64>) -> Self {
         let settle_s = SETTLE.as_secs_f64();
         let free_s = each_s - ledger.start_cost_s - loads::burst_s(ledger);
         let probes = if free_s < LOOK_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
-        let duration_s = free_s / f64::from(probes) - settle_s;
-        Self { probes, duration_s: duration_s.clamp(LOOK_LEAST_S, WINDOW_MOST_S).round() }
+        let pace = Self { probes, duration_s: 0.0, at_one_rate };
+        let duration_s = free_s / f64::from(pace.looks()) - settle_s;
+        Self { duration_s: duration_s.clamp(LOOK_LEAST_S, WINDOW_MOST_S).round(), ..pace }
     }
 
     /// Seconds that one start takes, load included.
     pub fn start_s(self, ledger: &Ledger) -> f64 {
         let probe_s = SETTLE.as_secs_f64() + self.duration_s;
-        ledger.start_cost_s + loads::burst_s(ledger) + f64::from(self.probes) * probe_s
+        ledger.start_cost_s + loads::burst_s(ledger) + f64::from(self.looks()) * probe_s
+    }
+
+    /// Windows of one start, after its burst.
+    fn looks(self) -> u32 {
+        self.probes + u32::from(self.at_one_rate.is_some())
+    }
+
+    /// The rate that all are looked at, where the next window is for that.
+    fn rate_after(self, looks: u32) -> Option<f64> {
+        self.at_one_rate.filter(|_| looks >= self.probes)
     }
 }
 
@@ -48,10 +63,21 @@ pub(super) struct Arm {
     pub variant: Variant,
 }
 
+impl Arm {
+    pub fn of(request: &TrialRequest) -> Self {
+        Self { configuration: request.configuration, variant: request.variant }
+    }
+
+    pub fn of_trial(summary: &TrialSummary) -> Self {
+        Self { configuration: summary.configuration, variant: summary.variant }
+    }
+}
+
 /// One start on its way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FreshStart {
-    probes: u32,
+    /// Windows seen.
+    looks: u32,
     belief: Option<RatePosterior>,
 }
 
@@ -72,6 +98,16 @@ pub(super) struct Capacity {
     pub rps: f64,
     pub sd_log: f64,
     pub memory_bytes: Option<u64>,
+    /// At the one rate; `None` where that wasn't asked for.
+    pub latency: Option<Tail>,
+}
+
+/// Latency of a window, seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Tail {
+    pub rate_rps: f64,
+    pub p95_s: f64,
+    pub p99_s: f64,
 }
 
 impl FreshStart {
@@ -82,10 +118,14 @@ impl FreshStart {
             None => TrialRequest { fresh_start: true, ..loads::burst(ledger, at) },
             Some(belief) => TrialRequest {
                 duration: Duration::from_secs_f64(pace.duration_s),
-                ..loads::probe(ledger, at, belief.median())
+                ..loads::probe(ledger, at, self.next_rps(belief, pace))
             },
         };
         TrialRequest { purpose, variant: arm.variant, ..request }
+    }
+
+    fn next_rps(&self, belief: &RatePosterior, pace: Pace) -> f64 {
+        pace.rate_after(self.looks).unwrap_or_else(|| belief.median())
     }
 
     /// What it is taken to hold by now, requests/s; `None` before its burst.
@@ -93,7 +133,7 @@ impl FreshStart {
         self.belief.as_ref().map(RatePosterior::median)
     }
 
-    /// Takes the next result; the capacity once all probes are done. `known`: the capacity and the
+    /// Takes the next result; the capacity once all windows are done. `known`: the capacity and the
     /// burst of the same configuration of the app as it is; a change that lets twice as much
     /// through begins its search there.
     pub fn take(&mut self, summary: &TrialSummary, known: Known, pace: Pace) -> Option<Capacity> {
@@ -107,11 +147,15 @@ impl FreshStart {
         };
         let belief = self.belief.as_mut()?;
         observe(belief, rate.as_per_second(), summary);
-        self.probes += 1;
-        (self.probes >= pace.probes).then(|| Capacity {
+        let latency_s = &summary.summary.latency_s;
+        let tail = |rate_rps| Tail { rate_rps, p95_s: latency_s.p95, p99_s: latency_s.p99 };
+        let latency = pace.rate_after(self.looks).map(tail);
+        self.looks += 1;
+        (self.looks >= pace.looks()).then(|| Capacity {
             rps: belief.median(),
             sd_log: belief.scatter_sd_log(),
             memory_bytes: summary.memory_bytes,
+            latency,
         })
     }
 }

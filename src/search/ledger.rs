@@ -3,7 +3,7 @@
 //! In: a plan, then every trial. Out: the questions that every stage asks of them. Knows no stage,
 //! and no clock: the time is the time it is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::at_any_rate::AtAnyRate;
@@ -36,6 +36,8 @@ pub(super) struct Ledger {
     pub notes: Vec<Stated<Note>>,
     /// What would not fit into memory, by what is known now, and why.
     pub too_large: BTreeMap<Configuration, Obstacle>,
+    /// Those that are being measured now, where several are at once.
+    pub racing: BTreeSet<Configuration>,
     pub at_any_rate: AtAnyRate,
     /// Of the app as it is, oldest first.
     pub sights: Vec<Sight>,
@@ -82,6 +84,7 @@ impl Ledger {
             starts: 0,
             notes: Vec::new(),
             too_large: BTreeMap::new(),
+            racing: BTreeSet::new(),
             at_any_rate: AtAnyRate::default(),
             sights: Vec::new(),
             warmth: Warmth::default(),
@@ -90,10 +93,10 @@ impl Ledger {
         }
     }
 
-    /// Takes when a trial ended, and what its start cost.
-    pub fn take_time(&mut self, summary: &TrialSummary) {
-        let cost_s = summary.ended_s - self.now_s - summary.load_s;
-        self.now_s = summary.ended_s;
+    /// Takes when a trial ended that was asked for at `asked_s`, and what its start cost.
+    pub fn take_time(&mut self, summary: &TrialSummary, asked_s: f64) {
+        let cost_s = summary.ended_s - asked_s - summary.load_s;
+        self.now_s = self.now_s.max(summary.ended_s);
         if summary.start > self.starts {
             self.starts = summary.start;
             // A moving mean: one slow boot must not shape the rest of the session.
@@ -142,6 +145,11 @@ impl Ledger {
         (self.whole_budget.as_secs_f64() - self.now_s).max(0.0)
     }
 
+    /// So many starts, where as many run at once as there are places for.
+    pub fn in_turn(&self, starts: usize) -> f64 {
+        starts.div_ceil(self.plan.places) as f64
+    }
+
     pub fn is_open(&self, configuration: &Configuration) -> bool {
         self.cells[configuration].is_open()
     }
@@ -177,6 +185,7 @@ impl Ledger {
         self.open()
             .filter(|(at, cell)| cell.burst_rps.is_none() && !self.too_large.contains_key(at))
             .map(|(at, _)| at)
+            .filter(|at| !self.racing.contains(at))
     }
 
     /// Was anything measured but the reference?

@@ -44,6 +44,7 @@ mod unloaded;
 mod verify;
 mod warmth;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::stats::Estimate;
@@ -52,6 +53,7 @@ use check::Check;
 use climb::Climb;
 use confirm::Confirm;
 use expect::Expectations;
+use fresh::Arm;
 use hold::{AfterHold, Hold};
 use ledger::Ledger;
 use recommend::{Ending, Standing, to_recommend};
@@ -82,8 +84,9 @@ pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 enum Stage {
     /// The current configuration with one client: the floor of latency, and the goal.
     Unloaded,
-    /// The current configuration's capacity, then that of promising ones, one after another.
-    Race(Climb),
+    /// The current configuration's capacity, then that of promising ones: one after another, or as
+    /// many at once as there are places.
+    Race(Vec<Climb>),
     /// The winner and the reference, afresh and interleaved.
     Confirm(Confirm),
     /// The choice on a fresh start, at the rate to be printed.
@@ -106,7 +109,13 @@ pub struct Search {
     ending: Option<Ending>,
     knobs: Knobs,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
-    setbacks: u32,
+    setbacks: BTreeMap<Arm, u32>,
+    /// Asked for and not yet told, which comes in this order.
+    asked: VecDeque<TrialRequest>,
+    /// When that was asked for, seconds of the session.
+    asked_at_s: f64,
+    /// The last ones of it were asked for by a stage that is over.
+    is_outdated: bool,
 }
 
 impl Search {
@@ -117,40 +126,85 @@ impl Search {
             stage: Stage::Unloaded,
             ending: None,
             knobs: Knobs::default(),
-            setbacks: 0,
+            setbacks: BTreeMap::new(),
+            asked: VecDeque::new(),
+            asked_at_s: 0.0,
+            is_outdated: false,
         }
     }
 
     /// What it wants next. Asking twice without telling gives the same answer.
     pub fn ask(&mut self) -> Ask {
-        loop {
-            let ledger = &self.ledger;
-            let request = match &self.stage {
-                Stage::Unloaded => Some(unloaded::request(ledger)),
-                Stage::Race(climb) => climb.request(ledger),
-                Stage::Confirm(confirm) => confirm.request(ledger),
-                Stage::Hold(hold) => hold.request(ledger),
-                Stage::Check(check) => check.request(ledger),
-                Stage::Screen(screen) => screen.request(ledger, &self.knobs),
-                Stage::Soak(long_run) => match long_run.request(ledger.now_s) {
-                    None => return Ask::Done,
-                    request => request,
-                },
-                Stage::Done => return Ask::Done,
-            };
-            if let Some(request) = request {
-                let fresh_start = request.fresh_start || self.setbacks > 0;
-                return Ask::Trial(TrialRequest { fresh_start, ..request });
-            }
-            self.advance();
-        }
+        self.ask_all().first().map_or(Ask::Done, |request| Ask::Trial(*request))
     }
 
-    /// Takes the result of the trial that [`ask`](Self::ask) asked for.
+    /// All that it wants next, at most as many trials as the plan has places, each of a setting of
+    /// its own; they are told in this order. Empty: it is done.
+    pub fn ask_all(&mut self) -> Vec<TrialRequest> {
+        while self.asked.is_empty() {
+            self.is_outdated = false;
+            self.fill_race();
+            let requests = self.requests();
+            if requests.is_empty() {
+                match self.stage {
+                    Stage::Soak(_) | Stage::Done => return Vec::new(),
+                    _ => self.advance(),
+                }
+            }
+            self.asked_at_s = self.ledger.now_s;
+            self.asked = requests.into_iter().map(|it| self.after_setbacks(it)).collect();
+        }
+        self.asked.iter().copied().collect()
+    }
+
+    fn requests(&self) -> Vec<TrialRequest> {
+        let ledger = &self.ledger;
+        let all = match &self.stage {
+            Stage::Unloaded => vec![unloaded::request(ledger)],
+            Stage::Race(climbs) => climbs.iter().filter_map(|it| it.request(ledger)).collect(),
+            Stage::Confirm(confirm) => confirm.requests(ledger),
+            Stage::Hold(hold) => Vec::from_iter(hold.request(ledger)),
+            Stage::Check(check) => Vec::from_iter(check.request(ledger)),
+            Stage::Screen(screen) => screen.requests(ledger, &self.knobs),
+            Stage::Soak(long_run) => Vec::from_iter(long_run.request(ledger.now_s)),
+            Stage::Done => Vec::new(),
+        };
+        let Some(at) = ledger.warmth.warming_at() else { return all };
+        // What a start needs until it is warm is to be known before others are begun.
+        let (warming, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|it| it.configuration == at);
+        if warming.is_empty() { others } else { warming }
+    }
+
+    /// Something on every place, while there is something to race.
+    fn fill_race(&mut self) {
+        let Self { ledger, stage: Stage::Race(climbs), .. } = self else { return };
+        if ledger.plan.places == 1 {
+            return;
+        }
+        climbs.retain(|climb| climb.request(ledger).is_some());
+        while !climbs.is_empty() && climbs.len() < ledger.plan.places {
+            ledger.racing = climbs.iter().map(Climb::configuration).collect();
+            let Some(another) = race::beside(ledger) else { break };
+            climbs.push(another);
+        }
+        ledger.racing.clear();
+    }
+
+    fn after_setbacks(&self, request: TrialRequest) -> TrialRequest {
+        let has_any = self.setbacks.contains_key(&Arm::of(&request));
+        TrialRequest { fresh_start: request.fresh_start || has_any, ..request }
+    }
+
+    /// Takes the result of the first trial of those that it [asked](Self::ask_all) for.
     pub fn tell(&mut self, told: Told) {
+        let asked = self.asked.pop_front();
         match told {
             Told::Trial(summary) => {
-                self.ledger.take_time(&summary);
+                self.ledger.take_time(&summary, self.asked_at_s);
+                if self.is_outdated {
+                    return;
+                }
                 if let Stage::Soak(long_run) = &mut self.stage {
                     return long_run.take(&summary);
                 }
@@ -160,12 +214,15 @@ impl Search {
                 }
             }
             Told::BootFailed { configuration, reason, ended_s } => {
-                self.ledger.now_s = ended_s;
+                self.ledger.now_s = self.ledger.now_s.max(ended_s);
+                if self.is_outdated {
+                    return;
+                }
                 let obstacle = Obstacle::DoesNotStart { why: reason };
-                match &mut self.stage {
-                    Stage::Soak(long_run) => long_run.end(obstacle),
-                    Stage::Check(check) => check.give_up(),
-                    Stage::Screen(_) => self.screen_fails(obstacle),
+                match (&mut self.stage, asked) {
+                    (Stage::Soak(long_run), _) => long_run.end(obstacle),
+                    (Stage::Check(check), _) => check.give_up(),
+                    (Stage::Screen(_), Some(asked)) => self.screen_fails(Arm::of(&asked), obstacle),
                     _ => self.ledger.cell_mut(configuration).rule_out(obstacle),
                 }
             }
@@ -220,7 +277,7 @@ impl Search {
     }
 
     fn take(&mut self, summary: &TrialSummary) {
-        self.setbacks = 0;
+        self.setbacks.remove(&Arm::of_trial(summary));
         let ledger = &mut self.ledger;
         let summary = &ledger.at_any_rate.apart(summary);
         match &mut self.stage {
@@ -230,17 +287,21 @@ impl Search {
             _ => {}
         }
         ledger.take(summary);
-        if ledger.warmth.is_warming() {
+        if ledger.warmth.warming_at() == Some(summary.configuration) {
             return;
         }
         match &mut self.stage {
             Stage::Unloaded => {
                 self.stage = match unloaded::take(ledger, summary) {
-                    true => Stage::Race(Climb::new(ledger.plan.current, None, None)),
+                    true => Stage::Race(vec![Climb::new(ledger.plan.current, None, None)]),
                     false => Stage::Done,
                 }
             }
-            Stage::Race(climb) => climb.take(ledger, summary),
+            Stage::Race(climbs) => {
+                let climb =
+                    climbs.iter_mut().find(|it| it.configuration() == summary.configuration);
+                climb.into_iter().for_each(|it| it.take(ledger, summary));
+            }
             Stage::Confirm(confirm) => confirm.take(ledger, summary),
             Stage::Hold(hold) => hold.take(ledger, summary),
             Stage::Check(_) | Stage::Screen(_) | Stage::Soak(_) | Stage::Done => {}
@@ -250,14 +311,16 @@ impl Search {
     /// A trial that broke or was invalid is asked for once more. After that a server that dies is
     /// out; where only the measuring failed, what was known before stays.
     fn take_setback(&mut self, summary: &TrialSummary) {
-        self.setbacks += 1;
-        if self.setbacks < 2 {
+        let arm = Arm::of_trial(summary);
+        let setbacks = self.setbacks.entry(arm).or_default();
+        *setbacks += 1;
+        if *setbacks < 2 {
             return;
         }
-        self.setbacks = 0;
+        self.setbacks.remove(&arm);
         let why = summary.reason.clone();
         if matches!(self.stage, Stage::Screen(_)) {
-            self.screen_fails(Obstacle::NotMeasurable { why });
+            self.screen_fails(arm, Obstacle::NotMeasurable { why });
             return;
         }
         if let Stage::Check(check) = &mut self.stage {
@@ -270,19 +333,29 @@ impl Search {
         let note = match &mut self.stage {
             Stage::Unloaded => SearchNote::AloneNotMeasured { why },
             Stage::Confirm(_) => SearchNote::ChoiceNotMeasuredAgain { why },
-            Stage::Race(climb) => return climb.give_up(ledger, summary),
+            Stage::Race(climbs) => {
+                let climb =
+                    climbs.iter_mut().find(|it| it.configuration() == summary.configuration);
+                return climb.into_iter().for_each(|it| it.give_up(ledger, summary));
+            }
             Stage::Hold(hold) => return hold.give_up(),
             Stage::Check(_) | Stage::Screen(_) | Stage::Soak(_) | Stage::Done => return,
         };
         ledger.note(note);
-        self.stage = self.begin_soak();
+        self.go_to_soak();
     }
 
-    fn screen_fails(&mut self, why: Obstacle) {
+    fn screen_fails(&mut self, arm: Arm, why: Obstacle) {
         let Stage::Screen(screen) = &mut self.stage else { return };
-        if !screen.fail(&mut self.ledger, &mut self.knobs, why) {
-            self.stage = self.begin_soak();
+        if !screen.fail(&mut self.ledger, &mut self.knobs, (arm, why)) {
+            self.go_to_soak();
         }
+    }
+
+    /// In the middle of what was asked for: of what comes of the rest, nothing is wanted.
+    fn go_to_soak(&mut self) {
+        self.stage = self.begin_soak();
+        self.is_outdated = true;
     }
 
     /// Goes to the next stage; called when the present one wants no further trial.
@@ -291,7 +364,7 @@ impl Search {
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Unloaded | Stage::Soak(_) | Stage::Done => Stage::Done,
             Stage::Race(_) => match race::next_candidate(ledger) {
-                Some(climb) => Stage::Race(climb),
+                Some(climb) => Stage::Race(vec![climb]),
                 None => Confirm::begin(ledger).map_or_else(|| self.begin_hold(), Stage::Confirm),
             },
             Stage::Confirm(confirm) => {
@@ -329,7 +402,7 @@ impl Search {
 
     /// What comes last, where it was asked for and anything is recommended.
     fn begin_soak(&mut self) -> Stage {
-        self.setbacks = 0;
+        self.setbacks.clear();
         let plan = &self.ledger.plan;
         let asked = plan.soak.map(|duration| (duration, self.answer()));
         let Some((duration, Answer { choice: Some(choice), knobs, .. })) = asked else {

@@ -36,6 +36,10 @@ pub struct SearchPlan {
     /// What is tried of the knobs once the choice is made, in the order in which variants count
     /// them.
     pub changes: Vec<KnobChange>,
+    /// Trials that can run at once, each on a server and a machine of its own; at least 1.
+    pub places: usize,
+    /// All ways are looked at once more at one rate, for their latency.
+    pub compares_latency: bool,
     pub budget: Duration,
     /// How long what is recommended is run at the end, besides the budget.
     pub soak: Option<Duration>,
@@ -115,6 +119,8 @@ pub(super) fn tests_plan() -> SearchPlan {
         arrivals: Arrivals::Poisson,
         other_connection: None,
         changes: Vec::new(),
+        places: 1,
+        compares_latency: false,
         objective: Objective::default(),
         precision: super::PRECISION,
         budget: Duration::from_secs(600),

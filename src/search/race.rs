@@ -29,21 +29,31 @@ pub(super) fn next_candidate(ledger: &mut Ledger) -> Option<Climb> {
         }
         return None;
     }
-    let ledger = &*ledger;
+    Some(climb(ledger, candidate(ledger)?))
+}
+
+/// What deserves it beside those that are being measured; `None` as long as nothing is known to
+/// tell it by, or when there is no time.
+pub(super) fn beside(ledger: &Ledger) -> Option<Climb> {
+    let most_s = ledger.plan.budget.as_secs_f64() * RACE_SHARE;
+    let is_time = ledger.now_s + climb_s(ledger) <= most_s;
+    Expectations::of(ledger).filter(|_| is_time)?;
+    Some(climb(ledger, candidate(ledger)?))
+}
+
+fn candidate(ledger: &Ledger) -> Option<Configuration> {
     let best = ledger.best_in_race();
     let best_rps = best.map(|(_, rps)| rps);
     // What the model expects most of comes first: who stops early gets this.
-    let is_first = !has_compared && !ledger.plan.pursues();
+    let is_first = !ledger.has_compared() && !ledger.plan.pursues();
     let favourite = is_first.then(|| promising(ledger, best_rps)).flatten();
-    let candidate = favourite
-        .or_else(|| rule_of_thumb(ledger))
-        .or_else(|| pursue::candidate(ledger))
-        .or_else(|| match pursue::best_in_race(ledger) {
+    favourite.or_else(|| rule_of_thumb(ledger)).or_else(|| pursue::candidate(ledger)).or_else(
+        || match pursue::best_in_race(ledger) {
             // Whether another one holds more is not what is asked.
             Some(_) => None,
             None => promising(ledger, best_rps).or_else(|| neighbour(ledger, best)),
-        })?;
-    Some(climb(ledger, candidate))
+        },
+    )
 }
 
 fn climb(ledger: &Ledger, candidate: Configuration) -> Climb {

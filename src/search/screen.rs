@@ -13,7 +13,9 @@ use super::constants::{
 use super::fresh::{Arm, FreshStart, Known, Pace};
 use super::ledger::Ledger;
 use super::screened::{Knobs, Measured};
-use crate::terms::{Configuration, KnobsNote, Note, Obstacle, TrialSummary, Variant};
+use crate::terms::{
+    Configuration, KnobsNote, Note, OPERATING_SHARE, Obstacle, TrialSummary, Variant,
+};
 
 /// What is compared now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +76,10 @@ impl Round {
 #[derive(Debug, Clone)]
 pub(super) struct Screen {
     round: Round,
-    /// What is left of this block, last one next.
+    /// What of this block has not begun, last one next.
     queue: Vec<Arm>,
-    start: FreshStart,
+    /// What runs, each on a place of its own.
+    starts: Vec<(Arm, FreshStart)>,
     /// Blocks of this round, this one included.
     blocks: u32,
     /// Blocks over all rounds, this one included.
@@ -96,12 +99,16 @@ impl Screen {
         }
         knobs.at = Some(at);
         let left_s = ledger.whole_left_s();
-        let arms = tried.len() as f64 + 1.0;
-        knobs.pace = Pace::of(ledger, left_s / (KNOBS_BLOCKS_AIMED * arms));
+        let in_turn = ledger.in_turn(tried.len() + 1);
+        let capacity_rps = ledger.cells.get(&at).and_then(|cell| cell.capacity_rps());
+        let at_one_rate = capacity_rps.filter(|_| ledger.plan.compares_latency);
+        let at_one_rate = at_one_rate.map(|rps| rps * OPERATING_SHARE);
+        knobs.pace = Pace::of(ledger, left_s / (KNOBS_BLOCKS_AIMED * in_turn), at_one_rate);
         let start_s = knobs.pace.start_s(ledger);
         // Of each block one start is the app as it is.
         let block_starts = left_s / (f64::from(KNOBS_BLOCKS_LEAST) * start_s);
-        let fitting = (block_starts.floor() as usize).saturating_sub(1).min(tried.len());
+        let starts = block_starts.floor() as usize * ledger.plan.places;
+        let fitting = starts.saturating_sub(1).min(tried.len());
         let more_s = f64::from(KNOBS_BLOCKS_LEAST) * 2.0 * start_s;
         let untried = tried[fitting..].iter();
         knobs.untried.extend(untried.map(|&change| (change, Obstacle::NoTimeLeft { more_s })));
@@ -111,31 +118,59 @@ impl Screen {
     fn block(ledger: &Ledger, knobs: &Knobs, round: Round, blocks: u32, number: u32) -> Self {
         // Told apart from the blocks that made sure of the choice.
         let queue = shuffled(round.arms(ledger, knobs), ledger.plan.seed, 1000 + number);
-        let (start, block_began_s) = (FreshStart::default(), ledger.now_s);
-        Self { round, queue, start, blocks, number, block_began_s }
+        let (starts, block_began_s) = (Vec::new(), ledger.now_s);
+        let mut screen = Self { round, queue, starts, blocks, number, block_began_s };
+        screen.fill(ledger);
+        screen
     }
 
-    /// The next trial of this block; `None` at its end.
-    pub fn request(&self, ledger: &Ledger, knobs: &Knobs) -> Option<TrialRequest> {
-        Some(self.start.request(ledger, *self.queue.last()?, knobs.pace))
+    /// Something on every place, as far as there is something left.
+    fn fill(&mut self, ledger: &Ledger) {
+        while self.starts.len() < ledger.plan.places {
+            let Some(next) = self.queue.pop() else { return };
+            self.starts.push((next, FreshStart::default()));
+        }
+    }
+
+    /// The start of this arm is over, and makes room for the next.
+    fn end(&mut self, ledger: &Ledger, arm: Arm) -> bool {
+        let runs = self.starts.len();
+        self.starts.retain(|(of, _)| *of != arm);
+        let has_run = self.starts.len() < runs;
+        self.fill(ledger);
+        has_run
+    }
+
+    /// The next trial of each start of this block; none at its end.
+    pub fn requests(&self, ledger: &Ledger, knobs: &Knobs) -> Vec<TrialRequest> {
+        let request = |(arm, start): &(Arm, FreshStart)| start.request(ledger, *arm, knobs.pace);
+        self.starts.iter().map(request).collect()
     }
 
     /// Takes the result.
     pub fn take(&mut self, ledger: &Ledger, knobs: &mut Knobs, summary: &TrialSummary) {
         let of = |configuration| known(ledger, configuration);
         let Some(known) = of(summary.configuration).or_else(|| of(knobs.at?)) else { return };
-        let Some(capacity) = self.start.take(summary, known, knobs.pace) else { return };
-        self.start = FreshStart::default();
-        let Some(arm) = self.queue.pop() else { return };
+        let arm = Arm::of_trial(summary);
+        let mut starts = self.starts.iter_mut();
+        let Some((_, start)) = starts.find(|(of, _)| *of == arm) else { return };
+        let Some(capacity) = start.take(summary, known, knobs.pace) else { return };
+        self.end(ledger, arm);
         knobs.measured.push(Measured { block: self.number, arm, capacity });
     }
 
-    /// The start that runs cannot be measured, or never became ready. A change that does this is
+    /// A start that runs cannot be measured, or never became ready. A change that does this is
     /// out, and the rest goes on; without the app as it is there is nothing to compare with. False
     /// where nothing goes on.
-    pub fn fail(&mut self, ledger: &mut Ledger, knobs: &mut Knobs, why: Obstacle) -> bool {
-        self.start = FreshStart::default();
-        let Some(arm) = self.queue.pop() else { return true };
+    pub fn fail(
+        &mut self,
+        ledger: &mut Ledger,
+        knobs: &mut Knobs,
+        (arm, why): (Arm, Obstacle),
+    ) -> bool {
+        if !self.end(ledger, arm) {
+            return true;
+        }
         let mut changes = arm.variant.changes();
         match (self.round, changes.next(), changes.next()) {
             (Round::Alone, Some(change), None) => {
@@ -164,7 +199,7 @@ impl Screen {
             return Some(block(round, self.blocks + 1));
         }
         let start_s = knobs.pace.start_s(ledger);
-        let fits = |arms: usize| arms > 1 && arms as f64 * start_s <= left_s;
+        let fits = |arms: usize| arms > 1 && ledger.in_turn(arms) * start_s <= left_s;
         round.later().iter().find(|it| fits(arms(**it))).map(|it| block(*it, 1))
     }
 }

@@ -12,10 +12,10 @@ use super::constants::{
     STARTS_IN_A_RATIO,
 };
 use super::estimates::exp;
-use super::fresh::{Arm, Capacity, Pace};
+use super::fresh::{Arm, Capacity, Pace, Tail};
 use super::ledger::Ledger;
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{Configuration, KnobVerdict, Obstacle, Variant};
+use crate::terms::{AtOneRate, Configuration, KnobVerdict, Obstacle, Variant};
 
 /// What one change does.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,7 @@ pub struct ChangeAnswer {
     pub verdict: KnobVerdict,
     /// Seconds that a verdict would need.
     pub more_s: Option<f64>,
+    pub at_one_rate: Option<AtOneRate>,
     /// Why it was not run.
     pub reason: Option<Obstacle>,
 }
@@ -46,6 +47,8 @@ pub struct KnobsAnswer {
     pub level: f64,
     /// In the plan's order.
     pub changes: Vec<ChangeAnswer>,
+    /// Of the app as it is.
+    pub at_one_rate: Option<AtOneRate>,
     pub together: Option<VariantAnswer>,
     /// Beside the recommended changes at `at`.
     pub neighbours: Vec<VariantAnswer>,
@@ -107,6 +110,7 @@ impl Screened<'_> {
             at,
             level,
             changes: (0..changes).map(|it| self.change_answer(it)).collect(),
+            at_one_rate: self.at_one_rate(Variant::AS_IT_IS),
             together: self.together_answer(),
             recommended_at: moved.map_or(at, |it| it.configuration),
             neighbours,
@@ -172,7 +176,34 @@ impl Screened<'_> {
         let reason = out.or(untried).cloned().or(unknown);
         let more_s = ratio.filter(|_| is_open).map(|ratio| self.more_s(&ratio.capacity));
         let (capacity, memory) = (ratio.map(|it| it.capacity), ratio.and_then(|it| it.memory));
-        ChangeAnswer { capacity, memory, verdict, more_s, reason }
+        let at_one_rate = self.at_one_rate(Variant::of(change));
+        ChangeAnswer { capacity, memory, verdict, more_s, at_one_rate, reason }
+    }
+
+    /// What was seen of this variant at the rate that is the same for all; `None`: nothing was.
+    fn at_one_rate(&self, variant: Variant) -> Option<AtOneRate> {
+        let arm = Arm { configuration: self.knobs.at?, variant };
+        let of_arm = self.knobs.measured.iter().filter(|it| it.arm == arm);
+        let all: Vec<(Tail, Option<u64>)> = of_arm
+            .filter_map(|it| Some((it.capacity.latency?, it.capacity.memory_bytes)))
+            .collect();
+        let middle = |figure: fn(&Tail) -> f64| {
+            let values: Vec<f64> = all.iter().map(|(tail, _)| figure(tail)).collect();
+            stats::median(&values)
+        };
+        let p95_s = all.iter().map(|(tail, _)| tail.p95_s);
+        let bytes: Vec<f64> = all.iter().filter_map(|(_, bytes)| Some((*bytes)? as f64)).collect();
+        Some(AtOneRate {
+            rate_rps: all.first()?.0.rate_rps,
+            starts: all.len() as u32,
+            latency_s_p95: middle(|tail| tail.p95_s)?,
+            latency_s_p95_range: [
+                p95_s.clone().fold(f64::INFINITY, f64::min),
+                p95_s.fold(0.0, f64::max),
+            ],
+            latency_s_p99: middle(|tail| tail.p99_s)?,
+            memory_bytes: stats::median(&bytes).map(|bytes| bytes as u64),
+        })
     }
 
     /// One block alone says nothing, however far apart its two starts are.

@@ -23,6 +23,7 @@ pub(super) struct Warmth {
 /// Bursts of one start that is getting cheaper.
 #[derive(Debug, Clone, Copy)]
 struct Warming {
+    of: Configuration,
     bursts: u32,
     /// CPU seconds of a request in the first of them.
     first_cost_s: f64,
@@ -35,7 +36,7 @@ struct Warming {
 /// What of a burst tells whether its server is warm.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
-    workers: f64,
+    of: Configuration,
     /// CPU seconds of a request.
     cost_s: f64,
     /// Warm-up included; there about as fast.
@@ -50,7 +51,7 @@ impl Burst {
         let load = &summary.summary;
         let (answered, cpu_s) = (load.completed as f64, server_cpu_s(summary));
         (answered > 0.0 && cpu_s > 0.0).then(|| Self {
-            workers: f64::from(summary.configuration.workers.get()),
+            of: summary.configuration,
             cost_s: cpu_s / answered,
             answered: answered * summary.load_s.max(load.duration_s) / load.duration_s.max(1e-3),
             got_cheaper: summary.warm_up.kind == WarmUpKind::Warmed,
@@ -70,8 +71,12 @@ impl Warmth {
         warmth
     }
 
-    /// Takes a burst. `is_late`: there is no time for another.
+    /// Takes a burst. `is_late`: there is no time for another. While one start is warmed, what
+    /// another place says meanwhile of its own tells nothing of that.
     pub fn take(&mut self, summary: &TrialSummary, is_late: bool) {
+        if self.warming_at().is_some_and(|at| at != summary.configuration) {
+            return;
+        }
         let before = self.warming.take();
         if let Some(burst) = Burst::of(summary) {
             self.learn(before, burst, is_late);
@@ -89,13 +94,14 @@ impl Warmth {
             return;
         }
         if let Some(before) = before {
-            self.requests = self.requests.max(before.answered / burst.workers);
+            self.requests = self.requests.max(before.answered / f64::from(burst.of.workers.get()));
             self.coldness = self.coldness.max(before.first_cost_s / burst.cost_s);
         }
         let (bursts, answered, first_cost_s) =
             before.map_or((0, 0.0, burst.cost_s), |it| (it.bursts, it.answered, it.first_cost_s));
         if bursts + 1 < WARMING_BURSTS_MOST && !is_late {
             self.warming = Some(Warming {
+                of: burst.of,
                 bursts: bursts + 1,
                 first_cost_s,
                 cost_s: burst.cost_s,
@@ -104,9 +110,14 @@ impl Warmth {
         }
     }
 
-    /// The start that runs gets another burst.
+    /// A start that runs gets another burst.
     pub fn is_warming(&self) -> bool {
         self.warming.is_some()
+    }
+
+    /// Of which setting.
+    pub fn warming_at(&self) -> Option<Configuration> {
+        self.warming.map(|warming| warming.of)
     }
 
     /// Fresh starts were seen to be cold.
@@ -141,7 +152,8 @@ mod tests {
     /// how many of them it wanted.
     fn told(warmth: &mut Warmth, costs_s: &[f64], got_cheaper: bool) -> usize {
         for (index, &cost_s) in costs_s.iter().enumerate() {
-            let burst = Burst { workers: 2.0, cost_s, answered: 1000.0, got_cheaper };
+            let of = Configuration::new(2, 1).unwrap();
+            let burst = Burst { of, cost_s, answered: 1000.0, got_cheaper };
             let before = warmth.warming.take();
             warmth.learn(before, burst, false);
             if !warmth.is_warming() {

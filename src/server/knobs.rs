@@ -243,7 +243,7 @@ pub fn settings(adapter: &dyn Adapter, recommended: Recommended<'_>) -> Settings
 mod tests {
     use super::*;
     use crate::server::{Framework, find, tests};
-    use crate::terms::{Configuration, Cores};
+    use crate::terms::{Bytes, Configuration, Cores};
 
     fn change(settings: &[(&str, &str)], env: &[(&str, &str)]) -> Change {
         let map = |list: &[(&str, &str)]| {
@@ -334,7 +334,9 @@ mod tests {
         let app = app.with_changes(&both);
         let cores = Cores::new(2.0).unwrap();
         let inspection = &inspection("5.6.5");
-        let settings = settings(puma, Recommended { app: &app, inspection, configuration, cores });
+        let memory = Bytes(1 << 30);
+        let recommended = Recommended { app: &app, inspection, configuration, cores, memory };
+        let settings = settings(puma, recommended);
         assert_eq!(settings.knobs_env["MALLOC_ARENA_MAX"], "2");
         let line =
             |place: SettingsPlace, line: &str| KnobLine { place: place.into(), line: line.into() };

@@ -13,6 +13,7 @@ mod flags;
 mod gunicorn;
 mod inspection;
 mod knobs;
+mod manifest;
 mod nginx;
 mod node;
 mod php_fpm;
@@ -39,7 +40,8 @@ use serde::{Deserialize, Serialize};
 
 use self::command::CommandTemplate;
 use crate::terms::{
-    BootFailureKind, Configuration, Cores, Remark, Role, Settings, SettingsError, WorkerStats,
+    BootFailureKind, Bytes, Configuration, Cores, Remark, Role, Settings, SettingsError,
+    WorkerStats,
 };
 
 pub use self::failure::own_message;
@@ -212,6 +214,8 @@ pub struct Recommended<'a> {
     pub configuration: Configuration,
     /// Those that it was measured on.
     pub cores: Cores,
+    /// As much as it was measured with.
+    pub memory: Bytes,
 }
 
 impl Recommended<'_> {

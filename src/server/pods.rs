@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::command::{Command, advice_on, filled_in, has_place};
+use super::manifest::{Cut, Manifest};
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, ProcessFacts,
     Recipe, Recommended,
@@ -77,12 +78,12 @@ impl Adapter for Pods {
     }
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
-        let Recommended { app, configuration, .. } = recommended;
-        let configuration = share(app, configuration);
+        let app = recommended.app;
+        let configuration = share(app, recommended.configuration);
         let (env, unseen) = filled_in(&app.env, configuration);
         let advice = advice_on(configuration, self.has_threads(app), unseen);
         Settings {
-            config_snippet: lines(app, &env),
+            config_snippet: lines(&recommended, &env),
             place: Some(SettingsPlace::InCluster.into()),
             env,
             advice: advice.map(Stated::from).collect(),
@@ -118,46 +119,17 @@ pub fn uses(env: &BTreeMap<String, String>, place: &str) -> bool {
     env.values().any(|value| has_place(value, place))
 }
 
-/// The command that gives the Deployment these variables, the number of workers first, and the same
-/// as a patch of its object where the container is known; empty where there are none. Of an app
-/// that is cut into several pods it is also said how many.
-fn lines(app: &App, env: &BTreeMap<String, String>) -> String {
-    let PodTemplate { deployment, namespace, container, cut } =
-        app.pods.as_ref().expect("only an app in pods is run by this server");
-    if env.is_empty() {
-        return String::new();
-    }
+/// What the user writes down, the number of workers first.
+fn lines(recommended: &Recommended<'_>, env: &BTreeMap<String, String>) -> String {
+    let Recommended { app, cores, memory, .. } = *recommended;
+    let template = app.pods.as_ref().expect("only an app in pods is run by this server");
     let is_of_workers =
         |name: &String| app.env.get(name).is_some_and(|value| has_place(value, "workers"));
     let (of_workers, others): (Vec<_>, Vec<_>) =
         env.iter().partition(|(name, _)| is_of_workers(name));
-    let all: Vec<_> = of_workers.into_iter().chain(others).collect();
-    let variables = all.iter().map(|(name, value)| format!(" {name}={value}"));
-    let in_namespace: String = namespace.iter().map(|name| format!(" -n {name}")).collect();
-    let in_container = container.iter().map(|name| format!(" -c {name}"));
-    let rest: String = variables.chain([in_namespace.clone()]).chain(in_container).collect();
-    let mut command = format!("kubectl set env deployment/{deployment}{rest}");
-    if let (Some(_), pods @ 2..) = (cut, count(app)) {
-        command = format!(
-            "# {pods} pods, each with an equal part of the cores and memory measured: a lost one \
-             takes {:.0} % along\n{command}\nkubectl scale deployment/{deployment} \
-             --replicas={pods}{in_namespace}",
-            100.0 / f64::from(pods)
-        );
-    }
-    let Some(container) = container else { return command };
-    let of_namespace = namespace.iter().map(|name| format!(", namespace: {name}"));
-    let of_namespace: String = of_namespace.collect();
-    let line = |(name, value): &(&String, &String)| {
-        format!("\n        - {{name: {name}, value: \"{value}\"}}")
-    };
-    let variables = all.iter().map(line);
-    let variables: String = variables.collect();
-    format!(
-        "{command}\n# or as a patch, for kustomize or kubectl patch\napiVersion: apps/v1\n\
-         kind: Deployment\nmetadata: {{name: {deployment}{of_namespace}}}\nspec:\n  template:\n    \
-         spec:\n      containers:\n      - name: {container}\n        env:{variables}"
-    )
+    let variables: Vec<_> = of_workers.into_iter().chain(others).collect();
+    let cut = template.cut.map(|_| Cut { pods: count(app), cores, memory });
+    Manifest { template, variables: &variables, cut }.lines()
 }
 
 #[cfg(test)]
@@ -227,7 +199,10 @@ mod tests {
         ]);
         let settings = written(&app);
         let expected = "kubectl set env deployment/shop WEB_CONCURRENCY=4 RAILS_MAX_THREADS=5";
-        assert_eq!(settings.config_snippet, expected);
+        let values = "\
+# or as a Helm chart's values, where its template names them so
+env: [{name: WEB_CONCURRENCY, value: \"4\"}, {name: RAILS_MAX_THREADS, value: \"5\"}]";
+        assert_eq!(settings.config_snippet, format!("{expected}\n{values}"));
         let env = [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "4")];
         assert_eq!(settings.env, env.map(|(name, value)| (name.into(), value.into())).into());
         let advice = Language::DATA.say_each(&settings.advice).join("\n");
@@ -251,7 +226,7 @@ spec:
         env:
         - {name: WEB_CONCURRENCY, value: \"4\"}
         - {name: RAILS_MAX_THREADS, value: \"5\"}";
-        assert_eq!(lines, format!("{expected} -n web -c app\n{patch}"));
+        assert_eq!(lines, format!("{expected} -n web -c app\n{patch}\n{values}"));
     }
 
     #[test]
@@ -272,7 +247,27 @@ spec:
         let expected = "\
 # 2 pods, each with an equal part of the cores and memory measured: a lost one takes 50 % along
 kubectl set env deployment/shop WEB_CONCURRENCY=2 RAILS_MAX_THREADS=5
-kubectl scale deployment/shop --replicas=2";
+kubectl set resources deployment/shop --requests=cpu=1000m,memory=512Mi \
+--limits=cpu=1000m,memory=512Mi
+kubectl scale deployment/shop --replicas=2
+# or as a patch, for kustomize or kubectl patch
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  replicas: 2
+  template:
+    spec:
+      containers:
+      - name: shop
+        resources: {requests: {cpu: 1000m, memory: 512Mi}, limits: {cpu: 1000m, memory: 512Mi}}
+        env:
+        - {name: WEB_CONCURRENCY, value: \"2\"}
+        - {name: RAILS_MAX_THREADS, value: \"5\"}
+# or as a Helm chart's values, where its template names them so
+replicaCount: 2
+resources: {requests: {cpu: 1000m, memory: 512Mi}, limits: {cpu: 1000m, memory: 512Mi}}
+env: [{name: WEB_CONCURRENCY, value: \"2\"}, {name: RAILS_MAX_THREADS, value: \"5\"}]";
         assert_eq!(lines, expected);
     }
 

@@ -52,7 +52,7 @@ pub fn inspection(workers: u16, threads: u16, version: &str, obeys: Obeys) -> In
     }
 }
 
-/// What a server's users write down, as measured on two cores.
+/// What a server's users write down, as measured on two cores and 1 GiB.
 pub fn settings(
     adapter: &dyn Adapter,
     app: &App,
@@ -62,7 +62,8 @@ pub fn settings(
 ) -> Settings {
     let configuration = Configuration::new(workers, threads).unwrap();
     let cores = Cores::new(2.0).unwrap();
-    adapter.settings(Recommended { app, inspection, configuration, cores })
+    let memory = Bytes(1 << 30);
+    adapter.settings(Recommended { app, inspection, configuration, cores, memory })
 }
 
 #[test]

@@ -4,14 +4,15 @@
 mod connect;
 pub(super) mod requests;
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::local::{RunOptions, now};
 use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::fleet::{FleetError, identifier};
-use crate::place::PlaceError;
 use crate::place::kubernetes::{self, Lease, LeaseError, OwnApp, PodOf, Pods, PodsSettings};
+use crate::place::{Place, PlaceError};
 use crate::plan::{Cluster, Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::store::Store;
@@ -59,10 +60,36 @@ pub fn tune(
 ) -> Result<Ended, TuneError> {
     // The store first: measuring for minutes and then failing to keep it would be a waste.
     let mut store = Store::open(&plan.store)?;
-    let settings = settings(plan, found, cluster)?;
-    let mut place = Pods::new(&*found.api, settings, options.stop.clone())?;
-    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
-    tune::run(Tune { session, consent: options.consent, may_resume: options.may_resume })
+    let mut places = places(plan, found, cluster, &options.stop)?;
+    let (place, beside) = places.split_first_mut().expect("at least one setting at a time");
+    let session = session(plan, (place, &mut store), options.reporters, options.stop);
+    let beside = beside.iter_mut().map(|place| place as &mut dyn Place).collect();
+    let RunOptions { consent, may_resume, .. } = options;
+    tune::run(Tune { session, consent, may_resume, beside })
+}
+
+/// One for each setting that is measured at the same time, alike but for their names.
+fn places<'a>(
+    plan: &Plan,
+    found: &'a Found,
+    cluster: &Cluster,
+    stop: &StopSignal,
+) -> Result<Vec<Pods<'a>>, TuneError> {
+    let at_once = cluster.own.as_ref().map_or(1, |own| own.at_once);
+    let first = settings(plan, found, cluster)?;
+    let (run, alike, born) = (first.run.clone(), Arc::clone(&first.alike), first.born);
+    let beside = (1..at_once).map(|_| {
+        let alike = Arc::clone(&alike);
+        Ok(PodsSettings { alike, born, ..settings(plan, found, cluster)? })
+    });
+    let all = std::iter::once(Ok(first)).chain(beside).collect::<Result<Vec<_>, PlaceError>>()?;
+    let make = |mut settings: PodsSettings| {
+        if let Some(own) = settings.own.as_mut().filter(|_| at_once > 1) {
+            own.session = Some(run.clone());
+        }
+        Ok(Pods::new(&*found.api, settings, stop.clone())?)
+    };
+    all.into_iter().map(make).collect()
 }
 
 /// Measures whether a session's recommendation for a Deployment is still right. `plan` is that
@@ -131,6 +158,8 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
         holder: format!("{}, run {run}", whose()),
         run,
         token,
+        alike: Arc::default(),
+        born: Instant::now(),
     })
 }
 
@@ -143,6 +172,7 @@ fn own(plan: &Plan, cluster: &Cluster) -> Option<OwnApp> {
         port: own.port,
         cores: plan.cores?,
         memory: plan.memory?,
+        session: None,
     })
 }
 

@@ -147,7 +147,8 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
     let variant = found.map_or(Variant::AS_IT_IS, |found| found.recommended);
     let configuration = found.map_or(choice.capacity.configuration, |found| found.recommended_at);
     let app = plan.app.with_changes(variant.of_list(&plan.changes));
-    let recommended = Recommended { app: &app, inspection, configuration, cores: machine.cores };
+    let (cores, memory) = (machine.cores, machine.memory_bytes);
+    let recommended = Recommended { app: &app, inspection, configuration, cores, memory };
     let mut settings = server::find(&plan.server)
         .map(|adapter| server::settings(adapter, recommended))
         .unwrap_or_default();

@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::crew::Crew;
 use super::decision;
-use super::order::{Measured, measure};
+use super::order::Measured;
 use super::resume::Resumed;
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
 use crate::report::{Language, Reporter, Stored};
-use crate::search::{Answer, Ask, Search, Told, TrialRequest};
+use crate::search::{Answer, Search, Told, TrialRequest};
 use crate::server::{Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::Context;
@@ -25,7 +26,7 @@ use crate::terms::{
     PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
     Stated, StopSignal, Task, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
 };
-use crate::trial::{Progress, Runner};
+use crate::trial::Progress;
 
 /// Why a tune ended without an answer; what was measured before is in the store.
 #[derive(Debug, Error)]
@@ -86,7 +87,9 @@ fn does_not_start(failure: &BootFailure) -> SessionError {
 
 /// What asks for trials and takes their results.
 pub(super) trait Questions {
-    fn ask(&mut self) -> Ask;
+    /// What is wanted at once, each on a place of its own; it is told in this order. Empty: it is
+    /// done.
+    fn ask(&mut self) -> Vec<TrialRequest>;
 
     fn tell(&mut self, told: Told);
 
@@ -106,8 +109,8 @@ pub(super) trait Questions {
 }
 
 impl Questions for Search {
-    fn ask(&mut self) -> Ask {
-        self.ask()
+    fn ask(&mut self) -> Vec<TrialRequest> {
+        self.ask_all()
     }
 
     fn tell(&mut self, told: Told) {
@@ -338,15 +341,15 @@ impl Work<'_> {
     pub(super) fn drive(
         mut self,
         questions: &mut dyn Questions,
-        place: &mut dyn Place,
+        places: Vec<&mut dyn Place>,
     ) -> Result<Ended, TuneError> {
+        let mut crew = Crew::new(places, self.starts);
         for doubt in std::mem::take(&mut self.doubts) {
-            self.log.warn(place.elapsed(), doubt)?;
+            self.log.warn(crew.elapsed(), doubt)?;
         }
-        let mut runner = Runner::new(place, self.starts);
-        let end = self.trials(questions, &mut runner);
-        let stopped = runner.finish();
-        let elapsed = runner.elapsed();
+        let end = self.trials(questions, &mut crew);
+        let stopped = crew.finish();
+        let elapsed = crew.elapsed();
         let elapsed_s = self.log.at_s(elapsed);
         let result = decision::result(
             &questions.answer(),
@@ -389,37 +392,39 @@ impl Work<'_> {
     fn trials(
         &mut self,
         questions: &mut dyn Questions,
-        runner: &mut Runner<'_>,
+        crew: &mut Crew<'_>,
     ) -> Result<SessionState, TuneError> {
         loop {
             if self.stop.is_raised() {
                 return Ok(SessionState::Stopped);
             }
-            let Ask::Trial(request) = questions.ask() else { return Ok(SessionState::Done) };
-            let Some(told) = self.trial(questions.known(), runner, &request)? else {
+            let requests = questions.ask();
+            if requests.is_empty() {
+                return Ok(SessionState::Done);
+            }
+            let Some(told) = self.measure(questions.known(), crew, &requests)? else {
                 return Ok(SessionState::Stopped);
             };
-            let is_measured = matches!(&told, Told::Trial(_));
-            questions.tell(told);
+            let is_measured = told.iter().any(|it| matches!(it, Told::Trial(_)));
+            told.into_iter().for_each(|it| questions.tell(it));
             let predictions = questions.predictions();
             if is_measured && !predictions.is_empty() {
-                self.log.emit(runner.elapsed(), EventKind::Predicted(predictions))?;
+                self.log.emit(crew.elapsed(), EventKind::Predicted(predictions))?;
             }
         }
     }
 
-    /// One trial; `None` when the user stopped it.
-    fn trial(
+    /// Trials at once; `None` when the user stopped them.
+    fn measure(
         &mut self,
         known: Known<'_>,
-        runner: &mut Runner<'_>,
-        request: &TrialRequest,
-    ) -> Result<Option<Told>, TuneError> {
-        let id = self.trials + 1;
+        crew: &mut Crew<'_>,
+        requests: &[TrialRequest],
+    ) -> Result<Option<Vec<Told>>, TuneError> {
         let goals = self.plan.goals().with_common(known.slo);
-        let context = Context {
+        let context = |id| Context {
             id,
-            purpose: request.purpose,
+            purpose: TrialPurpose::Probe,
             goals: &goals,
             cores: self.machine.cores.get(),
             unloaded_s: known.unloaded_s,
@@ -427,21 +432,46 @@ impl Work<'_> {
             has_threads: self.plan.has_threads,
             ended_s: self.log.clock_offset_s,
         };
-        let (left, began, log) = (known.left, runner.elapsed(), &mut self.log);
+        let ids = self.trials + 1..;
+        let of = |(request, id): (&TrialRequest, u32)| {
+            (*request, Context { purpose: request.purpose, ..context(id) })
+        };
+        let trials: Vec<_> = requests.iter().zip(ids).map(of).collect();
+        let (left, began, log) = (known.left, crew.elapsed(), &mut self.log);
         let mut failed = None;
-        let measured = measure(runner, request, self.plan.seed, context, &mut |progress| {
-            let shown = show_progress(log, began, id, request, left, progress);
-            failed = failed.take().or(shown.err());
+        let measured = crew.run(&trials, self.plan.seed, &mut |index, progress| {
+            let (request, Context { id, .. }) = &trials[index];
+            // Of several there is no one second to be shown.
+            if trials.len() == 1 || !matches!(progress, Progress::Second(_)) {
+                let shown = show_progress(log, began, *id, request, left, progress);
+                failed = failed.take().or(shown.err());
+            }
         });
         if let Some(error) = failed {
             return Err(error);
         }
-        let elapsed = runner.elapsed();
+        let (elapsed, mut all) = (crew.elapsed(), Some(Vec::new()));
+        for ((request, context), measured) in trials.iter().zip(measured) {
+            let id = context.id;
+            let told = self.take((request, id), measured, known.needs_first_boot, elapsed)?;
+            all = all.zip(told).map(|(all, told)| [all, vec![told]].concat());
+        }
+        Ok(all)
+    }
+
+    /// What one trial came to; `None` when the user stopped it.
+    fn take(
+        &mut self,
+        (request, id): (&TrialRequest, u32),
+        measured: Result<Measured, PlaceError>,
+        needs_first_boot: bool,
+        elapsed: Duration,
+    ) -> Result<Option<Told>, TuneError> {
         match measured {
             Err(PlaceError::Stopped) => Ok(None),
             Err(error) => Err(error.into()),
             Ok(Measured::BootFailed(failure)) => {
-                self.boot_failed(request, failure, known.needs_first_boot, elapsed).map(Some)
+                self.boot_failed(request, failure, needs_first_boot, elapsed).map(Some)
             }
             Ok(Measured::Trial(mut summary, record)) => {
                 let is_stopped = self.stop.is_raised();
@@ -449,7 +479,7 @@ impl Work<'_> {
                     mark_stopped(&mut summary);
                 }
                 self.trials = id;
-                self.starts = record.start;
+                self.starts = self.starts.max(record.start);
                 self.load_s += summary.load_s;
                 if !summary.summary.goals.is_empty() {
                     self.mixed.push(*summary.clone());

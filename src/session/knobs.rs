@@ -40,6 +40,7 @@ pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
         threads: found.at.threads.get(),
         interval_level: found.level,
         results: results.map(|(change, answer)| result(change, answer)).collect(),
+        at_one_rate: found.at_one_rate,
         together: found.together.as_ref().map(check),
         neighbours: found.neighbours.iter().map(check).collect(),
         recommended: found.recommended.names(&plan.changes),
@@ -60,6 +61,7 @@ fn result(change: &Change, answer: &ChangeAnswer) -> KnobResult {
         memory_ratio_interval: answer.memory.as_ref().map(Estimate::interval),
         blocks: answer.capacity.map_or(0, |ratio| ratio.count as u32),
         more_s: answer.more_s,
+        at_one_rate: answer.at_one_rate,
         reason: answer.reason.clone().map(Stated::Fact),
     }
 }

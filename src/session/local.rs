@@ -35,7 +35,8 @@ pub struct RunOptions<'a> {
 pub fn tune(plan: &Plan, options: RunOptions<'_>) -> Result<Ended, TuneError> {
     let mut ready = Ready::of(plan, &options.stop)?;
     let session = ready.session(plan, options.reporters, options.stop);
-    tune::run(Tune { session, consent: options.consent, may_resume: options.may_resume })
+    let RunOptions { consent, may_resume, .. } = options;
+    tune::run(Tune { session, consent, may_resume, beside: Vec::new() })
 }
 
 /// Measures on this machine whether a session's recommendation is still right. `plan` is that

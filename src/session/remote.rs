@@ -57,7 +57,8 @@ pub fn tune(
     let mut store = Store::open(&plan.store)?;
     let mut place = place(plan, (to, remote), &options.stop)?;
     let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
-    tune::run(Tune { session, consent: options.consent, may_resume: options.may_resume })
+    let RunOptions { consent, may_resume, .. } = options;
+    tune::run(Tune { session, consent, may_resume, beside: Vec::new() })
 }
 
 /// Measures whether a session's recommendation for the plan's app is still right. `plan` is that

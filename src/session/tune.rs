@@ -10,6 +10,7 @@ use super::grid;
 use super::knobs;
 use super::resume::{self, Resumed};
 use crate::model::Form;
+use crate::place::Place;
 use crate::plan::Plan;
 use crate::search::{self, Search, SearchPlan};
 use crate::server::{self, Inspection};
@@ -24,6 +25,8 @@ pub struct Tune<'a> {
     pub consent: &'a mut dyn FnMut(&str) -> bool,
     /// Take up an unfinished session of the same plan.
     pub may_resume: bool,
+    /// Places like the session's, for trials at the same time.
+    pub beside: Vec<&'a mut dyn Place>,
 }
 
 /// Runs a whole tune.
@@ -32,7 +35,7 @@ pub struct Tune<'a> {
 /// The app's settings cannot be read, the app does not start as it is, or our own environment fails
 /// us. Whatever was measured until then is in the store.
 pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
-    let Tune { mut session, consent, may_resume } = tune;
+    let Tune { mut session, consent, may_resume, beside } = tune;
     let (plan, inspection) = (session.plan, session.place.inspect()?);
     session.doubts.extend(session.place.warnings());
     session.doubts.extend(knobs::doubts(plan, &inspection));
@@ -40,6 +43,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
     session.doubts.extend(doubt);
     let machine = session.place.machine();
     let search_plan = search_plan(plan, machine, configurations, &inspection, &session.doubts);
+    let search_plan = SearchPlan { places: 1 + beside.len(), ..search_plan };
     let key = session.store.key()?;
     let fingerprint = fingerprint::fingerprint(plan, machine, &inspection, &key);
     let fingerprint = fingerprint::of_question(plan, &fingerprint);
@@ -49,7 +53,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
     };
     let (mut work, place) = session.begin(fingerprint, inspection, resumed.as_ref())?;
     let mut search = begin(&mut work, resumed, search_plan, place.elapsed())?;
-    work.drive(&mut search, place)
+    work.drive(&mut search, std::iter::once(place).chain(beside).collect())
 }
 
 /// Goes on with a session, or begins one.
@@ -96,6 +100,8 @@ fn search_plan(
         other_connection: other_connection(plan),
         objective: plan.objective,
         changes: knobs::changes(plan, inspection),
+        places: 1,
+        compares_latency: plan.changes.iter().any(|change| change.knob == server::pods::CUT),
         budget: plan.budget,
         soak: plan.soak,
         precision: plan.precision.map_or(search::PRECISION, Ratio::get),

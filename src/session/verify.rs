@@ -14,7 +14,8 @@ use super::fingerprint;
 use super::report::{ReportError, Which, find, replay, tuned};
 use crate::report::{Language, Story};
 use crate::search::{
-    Answer, Ask, CapacityEstimate, Choice, Told, Verify, VerifyAnswer, VerifyPlan, VerifySetting,
+    Answer, Ask, CapacityEstimate, Choice, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan,
+    VerifySetting,
 };
 use crate::stats::Estimate;
 use crate::store::{SessionId, Store};
@@ -161,7 +162,7 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
     differences.extend(without_knobs(&claim.story));
     let (session, machine) = (work.log.session, work.machine.clone());
     let mut recheck = Recheck { search, claim, session, machine, differences, verification: None };
-    let ended = work.drive(&mut recheck, place)?;
+    let ended = work.drive(&mut recheck, vec![place])?;
     let verification =
         recheck.verification.expect("a session that ended has come to its conclusion");
     Ok(Verified { verification, state: ended.state, events: ended.events })
@@ -194,8 +195,11 @@ struct Recheck<'a> {
 }
 
 impl Questions for Recheck<'_> {
-    fn ask(&mut self) -> Ask {
-        self.search.ask()
+    fn ask(&mut self) -> Vec<TrialRequest> {
+        match self.search.ask() {
+            Ask::Trial(request) => vec![request],
+            Ask::Done => Vec::new(),
+        }
     }
 
     fn tell(&mut self, told: Told) {

@@ -105,10 +105,30 @@ pub struct KnobResult {
     /// Seconds that a verdict would need beside these, as far as can be seen; null when there is
     /// one.
     pub more_s: Option<f64>,
+    /// What was seen at the rate that is the same for all; null where only capacities are compared.
+    #[serde(default)]
+    pub at_one_rate: Option<AtOneRate>,
     /// Why it could not be run or was not measured; empty otherwise.
     #[serde(with = "or_empty")]
     #[schemars(with = "Stated<Obstacle>")]
     pub reason: Option<Stated<Obstacle>>,
+}
+
+/// What was seen of the app in one way, at the rate at which all ways are looked at: so many
+/// requests/s as the chosen setting is to serve from day to day.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtOneRate {
+    pub rate_rps: f64,
+    /// Fresh starts, each looked at for some seconds.
+    pub starts: u32,
+    /// Median of the starts.
+    pub latency_s_p95: f64,
+    /// The least and the most of the starts.
+    pub latency_s_p95_range: [f64; 2],
+    /// Median of the starts.
+    pub latency_s_p99: f64,
+    /// Median of the starts; null where it could not be read.
+    pub memory_bytes: Option<u64>,
 }
 
 /// Changes measured together, or at another configuration.
@@ -134,6 +154,9 @@ pub struct KnobsReport {
     pub interval_level: f64,
     /// In the plan's order.
     pub results: Vec<KnobResult>,
+    /// The app as it is, where all ways were looked at at one rate; else null.
+    #[serde(default)]
+    pub at_one_rate: Option<AtOneRate>,
     /// Several helpful changes at once, beside the app without them; null when there were none or
     /// no time.
     pub together: Option<KnobCheck>,

@@ -68,6 +68,9 @@ pub enum PlannedValue {
         /// Into how many pods the app is cut, each number a way to do it.
         #[serde(default = "one_pod")]
         cuts: Vec<u16>,
+        /// Settings measured at the same time, each on a node of its own.
+        #[serde(default = "one")]
+        at_once: u16,
     },
     /// Pods of the cluster that send the load together, and their image of sweetspot.
     Generators {
@@ -138,7 +141,11 @@ pub enum PlannedValue {
 
 /// As all had it before there were cuts.
 fn one_pod() -> Vec<u16> {
-    vec![1]
+    vec![one()]
+}
+
+fn one() -> u16 {
+    1
 }
 
 /// Where a value came from.

@@ -91,6 +91,22 @@ impl<'a> Runner<'a> {
         Left { running: self.running, starts: self.starts }
     }
 
+    /// Does this run, so that it can be asked again without a start?
+    pub fn runs(&self, configuration: Configuration, variant: Variant) -> bool {
+        let is_it = |it: Running| (it.configuration, it.variant) == (configuration, variant);
+        self.running.is_some_and(is_it)
+    }
+
+    /// The next start will be number `starts` + 1.
+    pub fn count_starts_from(&mut self, starts: u32) {
+        self.starts = starts;
+    }
+
+    /// Others have worked until this time of the place's clock.
+    pub fn catch_up(&mut self, until: Duration) {
+        self.place.catch_up(until);
+    }
+
     /// The place's clock.
     pub fn elapsed(&self) -> Duration {
         self.place.elapsed()
@@ -152,10 +168,8 @@ impl<'a> Runner<'a> {
         order: &Order,
         tell: &mut dyn FnMut(Progress),
     ) -> Result<Result<Duration, BootFailure>, PlaceError> {
-        if let Some(running) = &self.running
-            && (running.configuration, running.variant) == (order.configuration, order.variant)
-            && !order.fresh_start
-        {
+        let is_asked = self.runs(order.configuration, order.variant) && !order.fresh_start;
+        if let Some(running) = self.running.filter(|_| is_asked) {
             return Ok(Ok(running.boot));
         }
         self.running = None;

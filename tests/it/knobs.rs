@@ -106,6 +106,36 @@ fn changes_that_do_nothing_are_seldom_called_help_or_harm() {
     assert!(claimed <= 2, "{claimed} of 36 changes");
 }
 
+/// Cut into pods, the app is asked of how long it takes at one rate, whatever each way holds.
+#[test]
+fn ways_to_cut_an_app_are_looked_at_at_one_rate_too() {
+    let folder = TempDir::new().unwrap();
+    let app = app(&[SLOWER, ChangeEffect::NONE]);
+    let cut = |name: &str| Change {
+        knob: "pods".into(),
+        name: format!("pods={name}"),
+        env: Default::default(),
+        settings: [("pods".to_string(), name.to_string())].into(),
+    };
+    let plan = Plan { changes: vec![cut("2"), cut("4")], ..with_knobs(&folder, &app, 900, 12) };
+    let ended = Room::default().tune(&plan, &mut Simulated::new(app, 12)).unwrap();
+    let capacity = ended.result.decision.as_ref().unwrap().capacity_rps;
+    let as_it_is = knobs(&ended).at_one_rate.unwrap();
+    let [slower, same] = ["pods=2", "pods=4"].map(|name| result(&ended, name).at_one_rate.unwrap());
+    for of in [as_it_is, slower, same] {
+        assert!((0.6..0.8).contains(&(of.rate_rps / capacity)), "{of:?} of {capacity}");
+        assert_eq!(of.rate_rps, as_it_is.rate_rps);
+        let [least, most] = of.latency_s_p95_range;
+        assert!((least..=most).contains(&of.latency_s_p95) && of.starts >= 2, "{of:?}");
+        assert!(of.latency_s_p99 > of.latency_s_p95, "{of:?}");
+    }
+    assert!(slower.latency_s_p95_range[0] > as_it_is.latency_s_p95, "{slower:?} {as_it_is:?}");
+    assert!(same.latency_s_p95_range[0] < as_it_is.latency_s_p95_range[1], "{same:?}");
+    let story = report::fold(&ended.events, None);
+    let text = report::Format::Markdown.render(&story, report::Style::PLAIN);
+    assert!(text.contains("/s p95 "), "{text}");
+}
+
 #[test]
 fn a_change_with_which_the_server_does_not_start_is_out_with_its_reason_and_the_rest_goes_on() {
     let dead = ChangeEffect { boots: false, ..ChangeEffect::NONE };
@@ -251,6 +281,8 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
             name: "A=1".into(),
             ruled_out: None,
         }],
+        places: 1,
+        compares_latency: false,
         objective: plan.objective,
         precision: sweetspot::search::PRECISION,
         budget: plan.budget,

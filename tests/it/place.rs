@@ -30,7 +30,9 @@ use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
 use sweetspot::report::Language;
 use sweetspot::server::{self, Adapter, App, Framework, Inspection, Proxy, Recommended};
 use sweetspot::session::local;
-use sweetspot::terms::{BootFailure, Configuration, Cores, Offered, Settings, StopSignal, Target};
+use sweetspot::terms::{
+    BootFailure, Bytes, Configuration, Cores, Offered, Settings, StopSignal, Target,
+};
 
 use crate::process::{Kept, unused_address, wait_until, write_files};
 
@@ -43,7 +45,8 @@ fn written_down(
 ) -> Settings {
     let configuration = configuration(workers, threads);
     let cores = Cores::new(2.0).unwrap();
-    adapter.settings(Recommended { app, inspection, configuration, cores })
+    let memory = Bytes(1 << 30);
+    adapter.settings(Recommended { app, inspection, configuration, cores, memory })
 }
 
 fn why(failure: &Unusable) -> String {

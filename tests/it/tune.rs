@@ -87,6 +87,17 @@ impl Room {
         place: &mut dyn Place,
         reporters: &mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     ) -> Result<Ended, TuneError> {
+        self.tune_on(plan, place, Vec::new(), reporters)
+    }
+
+    /// With places beside the first one, for trials at the same time.
+    pub fn tune_on(
+        &mut self,
+        plan: &Plan,
+        place: &mut dyn Place,
+        beside: Vec<&mut dyn Place>,
+        reporters: &mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    ) -> Result<Ended, TuneError> {
         let mut store = Store::open(&plan.store).unwrap();
         let (consents, asked) = (self.consents, &mut self.asked);
         tune::run(Tune {
@@ -104,6 +115,7 @@ impl Room {
                 consents
             },
             may_resume: true,
+            beside: beside.into_iter().map(|it| it as &mut dyn Place).collect(),
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Whether pods that are measured one after another can be set beside each other: one image, on
-//! nodes of one kind.
+//! Whether pods that are measured one after another, or at the same time, can be set beside each
+//! other: one image, on nodes of one kind, with cores of their own or not.
 //!
 //! In: pods, and what their nodes are. Out: nothing, or in which they differ. Only compares.
 
@@ -8,22 +8,31 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::node::Facts;
-use super::pods;
+use super::{pods, quantity};
 
 /// What the pods so far had in common.
 #[derive(Debug, Default)]
 pub struct Alike {
     /// What is known of each node, by its name.
     nodes: BTreeMap<String, Facts>,
-    /// Of the first pod: its node, and its image as the node calls it, by content.
-    first: Option<(String, String)>,
+    first: Option<First>,
+}
+
+/// The first pod.
+#[derive(Debug, Clone)]
+struct First {
+    node: String,
+    /// As the node calls it, by content.
+    image: String,
+    has_own_cores: bool,
 }
 
 impl Alike {
     /// Adds a pod. `facts`: of its node, asked for once a node.
     ///
     /// # Errors
-    /// It has another image than the first, or its node another processor or kernel; in words.
+    /// It has another image than the first, or its node another processor, kernel, or policy for
+    /// cores; in words.
     pub fn check(
         &mut self,
         pod: &Value,
@@ -33,14 +42,16 @@ impl Alike {
         let node = pod["spec"]["nodeName"].as_str().unwrap_or_default().to_string();
         let image = pods::image_id(pod, container);
         self.nodes.entry(node.clone()).or_insert_with(facts);
-        let (first, its_image) = self.first.get_or_insert((node.clone(), image.clone()));
-        if !image.is_empty() && !its_image.is_empty() && image != *its_image {
+        let has_own_cores = has_own_cores(pod, container, &self.nodes[&node]);
+        let this = First { node: node.clone(), image: image.clone(), has_own_cores };
+        let First { node: first, image: its_image, .. } = self.first.get_or_insert(this).clone();
+        if !image.is_empty() && !its_image.is_empty() && image != its_image {
             return Err(format!(
                 "the image is another one than at the first start ({image}, then {its_image}): \
                  settings of two builds are not compared; name it by its digest"
             ));
         }
-        let (now, then) = (&self.nodes[&node], &self.nodes[first.as_str()]);
+        let (now, then) = (&self.nodes[&node], &self.nodes[&first]);
         let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
         let of = |facts: &Facts| format!("{}, kernel {}", facts.cpu_model, facts.kernel);
         if differ(&now.cpu_model, &then.cpu_model) || differ(&now.kernel, &then.kernel) {
@@ -52,8 +63,27 @@ impl Alike {
                 of(then)
             ));
         }
+        if self.first.as_ref().is_some_and(|first| first.has_own_cores != has_own_cores) {
+            let (with, without) = if has_own_cores { (&node, &first) } else { (&first, &node) };
+            return Err(format!(
+                "on node {with} the pod has cores of its own, and on {without} it shares them: \
+                 figures under unlike policies for cores (the kubelet's cpuManagerPolicy) are not \
+                 compared; keep its pods on nodes of one kind, by a nodeSelector"
+            ));
+        }
         Ok(())
     }
+}
+
+/// Cores that no other pod runs on, as a node with a static policy gives them where whole ones are
+/// asked for: just as many as its limit is allowed.
+fn has_own_cores(pod: &Value, container: &str, node: &Facts) -> bool {
+    let containers = pod["spec"]["containers"].as_array();
+    let is_it = |it: &&Value| it["name"] == container;
+    let limits =
+        containers.and_then(|all| all.iter().find(is_it)).map(|it| &it["resources"]["limits"]);
+    let limit = limits.and_then(|limits| quantity::read(limits["cpu"].as_str()?));
+    node.allowed < node.cores && limit == Some(f64::from(node.allowed))
 }
 
 #[cfg(test)]

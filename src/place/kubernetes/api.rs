@@ -10,7 +10,7 @@ use serde_json::Value;
 pub type Lines = Box<dyn Iterator<Item = Result<String, ApiError>> + Send>;
 
 /// What the API server is asked for. Paths begin with `/api` or `/apis`.
-pub trait Api {
+pub trait Api: Sync {
     /// `None`: there is none.
     ///
     /// # Errors

@@ -271,8 +271,8 @@ fn path_of(namespace: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
     use std::collections::BTreeMap;
+    use std::sync::Mutex;
 
     use serde_json::json;
 
@@ -283,8 +283,8 @@ mod tests {
     /// next answers are lost where `lost` says so.
     #[derive(Default)]
     struct Fake {
-        objects: RefCell<BTreeMap<String, Value>>,
-        lost: RefCell<u32>,
+        objects: Mutex<BTreeMap<String, Value>>,
+        lost: Mutex<u32>,
     }
 
     const SHOP: &str = "/apis/apps/v1/namespaces/web/deployments/shop";
@@ -311,7 +311,7 @@ mod tests {
 
     impl Api for Fake {
         fn get(&self, path: &str) -> Result<Option<Value>, ApiError> {
-            let objects = self.objects.borrow();
+            let objects = self.objects.lock().unwrap();
             if path.ends_with("autoscalers") {
                 return Ok(Some(json!({ "items": [objects[SCALER]] })));
             }
@@ -335,7 +335,7 @@ mod tests {
         }
 
         fn patch(&self, path: &str, operations: &Value) -> Result<Value, ApiError> {
-            let mut objects = self.objects.borrow_mut();
+            let mut objects = self.objects.lock().unwrap();
             let object = objects.get_mut(path).unwrap();
             for operation in operations.as_array().unwrap() {
                 let (at, value) = (operation["path"].as_str().unwrap(), &operation["value"]);
@@ -351,7 +351,7 @@ mod tests {
             }
             let generation = deployment::generation(object);
             object["metadata"]["generation"] = (generation + 1).into();
-            let mut lost = self.lost.borrow_mut();
+            let mut lost = self.lost.lock().unwrap();
             if *lost > 0 {
                 *lost -= 1;
                 return Err(ApiError::Unreachable { why: "reset".into() });
@@ -365,7 +365,7 @@ mod tests {
 
         fn delete(&self, path: &str) -> Result<(), ApiError> {
             assert!(path.contains("/replicasets/"), "nothing else is removed: {path}");
-            self.objects.borrow_mut().remove(path);
+            self.objects.lock().unwrap().remove(path);
             Ok(())
         }
 
@@ -383,14 +383,14 @@ mod tests {
     #[test]
     fn what_was_changed_comes_back_when_the_session_ends_however_it_does() {
         let fake = fake();
-        let before = fake.objects.borrow().clone();
+        let before = fake.objects.lock().unwrap().clone();
         let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
         assert_eq!(changing.set(&ours(1)).unwrap(), 2);
         assert_eq!(changing.set(&ours(2)).unwrap(), 3);
         assert_eq!(changing.original()["replicas"], 3);
-        assert_eq!(fake.objects.borrow()[SCALER]["spec"]["maxReplicas"], 1);
+        assert_eq!(fake.objects.lock().unwrap()[SCALER]["spec"]["maxReplicas"], 1);
         drop(changing);
-        let after = fake.objects.borrow();
+        let after = fake.objects.lock().unwrap();
         for path in [SHOP, SCALER] {
             assert_eq!(after[path]["spec"], before[path]["spec"]);
             assert_eq!(deployment::before(&after[path]), None);
@@ -408,9 +408,9 @@ mod tests {
         };
         let ours = ours(1)["template"].clone();
         let sets = [set("theirs", json!({ "metadata": {} })), set("ours", ours)];
-        fake.objects.borrow_mut().extend(sets.clone());
+        fake.objects.lock().unwrap().extend(sets.clone());
         restore(&fake, "web", "shop", true).unwrap();
-        let objects = fake.objects.borrow();
+        let objects = fake.objects.lock().unwrap();
         assert!(objects.contains_key(&sets[0].0) && !objects.contains_key(&sets[1].0));
     }
 
@@ -424,7 +424,7 @@ mod tests {
         assert!(refused.to_string().contains("sweetspot restore"), "{refused}");
         let restored = restore(&fake, "web", "shop", true).unwrap();
         assert_eq!(restored, Restored { deployment: true, is_others: false, autoscalers: 1 });
-        assert_eq!(fake.objects.borrow()[SHOP]["spec"]["replicas"], 3);
+        assert_eq!(fake.objects.lock().unwrap()[SHOP]["spec"]["replicas"], 3);
         assert_eq!(restore(&fake, "web", "shop", true).unwrap(), Restored::default());
         let none = restore(&fake, "web", "none", true).unwrap_err();
         assert_eq!(none, ChangeError::None { name: "none".into() });
@@ -439,11 +439,11 @@ mod tests {
         let mut theirs = ours(1);
         theirs["replicas"] = 5.into();
         theirs["template"]["spec"]["nodeName"] = "x".into();
-        fake.objects.borrow_mut().get_mut(SHOP).unwrap()["spec"] = theirs.clone();
+        fake.objects.lock().unwrap().get_mut(SHOP).unwrap()["spec"] = theirs.clone();
         let refused = changing.set(&ours(2)).unwrap_err();
         assert_eq!(refused, ChangeError::ByOthers { name: "shop".into() });
         changing.put_back(true).unwrap();
-        let objects = fake.objects.borrow();
+        let objects = fake.objects.lock().unwrap();
         let spec = &objects[SHOP]["spec"];
         let annotations = spec["template"]["metadata"].get("annotations");
         assert_eq!((&spec["template"]["spec"]["nodeName"], annotations), (&"x".into(), None));
@@ -457,7 +457,7 @@ mod tests {
         let fake = fake();
         let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
         changing.set(&ours(1)).unwrap();
-        *fake.lost.borrow_mut() = 1;
+        *fake.lost.lock().unwrap() = 1;
         changing.set(&ours(2)).unwrap();
         assert_eq!(changing.object["spec"], ours(2));
     }

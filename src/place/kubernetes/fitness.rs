@@ -11,9 +11,10 @@ use super::{paths, quantity, rights};
 use crate::terms::{NodesAlike, QuotaLeft};
 
 /// The roles of `deploy/` by their files, as these are in this build.
-const ROLES: [(&str, &str); 2] = [
+const ROLES: [(&str, &str); 3] = [
     ("deploy/load-role.yaml", include_str!("../../../deploy/load-role.yaml")),
     ("deploy/tune-role.yaml", include_str!("../../../deploy/tune-role.yaml")),
+    ("deploy/tune-image-role.yaml", include_str!("../../../deploy/tune-image-role.yaml")),
 ];
 
 /// What of a quota is used up by what a session makes.

@@ -372,8 +372,8 @@ impl Drop for Fleet<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
     use std::collections::VecDeque;
+    use std::sync::Mutex;
 
     use serde_json::json;
 
@@ -382,11 +382,11 @@ mod tests {
     /// A cluster whose pods are what `pods` says next, and whose log is read in pieces.
     #[derive(Default)]
     struct Fake {
-        pods: RefCell<VecDeque<Value>>,
-        log: RefCell<VecDeque<Vec<Result<String, ApiError>>>>,
-        did: RefCell<Vec<String>>,
+        pods: Mutex<VecDeque<Value>>,
+        log: Mutex<VecDeque<Vec<Result<String, ApiError>>>>,
+        did: Mutex<Vec<String>>,
         /// How often all pods were asked for.
-        looks_at_all: RefCell<u32>,
+        looks_at_all: Mutex<u32>,
     }
 
     impl Api for Fake {
@@ -394,7 +394,7 @@ mod tests {
             if path.contains("/events?") {
                 return Ok(Some(json!({"items": [{"message": "exceeded quota: few"}]})));
             }
-            let mut pods = self.pods.borrow_mut();
+            let mut pods = self.pods.lock().unwrap();
             let is_running = |pod: &Value| pod["status"]["phase"] == "Running";
             if path.contains("fieldSelector=") {
                 if pods.len() > 1 && pods[0]["items"][0]["status"]["phase"] == "Pending" {
@@ -406,7 +406,7 @@ mod tests {
                 }
                 return Ok(Some(waiting));
             }
-            *self.looks_at_all.borrow_mut() += u32::from(path.contains("labelSelector"));
+            *self.looks_at_all.lock().unwrap() += u32::from(path.contains("labelSelector"));
             let next = if pods.len() > 1 { pods.pop_front() } else { pods.front().cloned() };
             Ok(next)
         }
@@ -417,7 +417,7 @@ mod tests {
 
         fn create(&self, collection: &str, object: &Value) -> Result<Value, ApiError> {
             let name = object["metadata"]["name"].as_str().unwrap();
-            self.did.borrow_mut().push(format!("+{name}"));
+            self.did.lock().unwrap().push(format!("+{name}"));
             assert!(collection.ends_with("/jobs") || collection.ends_with("/secrets"));
             let mut made = object.clone();
             made["metadata"]["uid"] = "u".into();
@@ -425,7 +425,7 @@ mod tests {
         }
 
         fn delete(&self, path: &str) -> Result<(), ApiError> {
-            self.did.borrow_mut().push(format!("-{}", path.rsplit('/').next().unwrap()));
+            self.did.lock().unwrap().push(format!("-{}", path.rsplit('/').next().unwrap()));
             Ok(())
         }
 
@@ -438,7 +438,7 @@ mod tests {
         }
 
         fn follow(&self, _path: &str) -> Result<Lines, ApiError> {
-            let piece = self.log.borrow_mut().pop_front().unwrap_or_default();
+            let piece = self.log.lock().unwrap().pop_front().unwrap_or_default();
             Ok(Box::new(piece.into_iter()))
         }
     }
@@ -476,10 +476,10 @@ mod tests {
         let said = |number: u64| Relay::Failed { why: number.to_string() };
         let line = |number: u64| Ok(said(number).line(number));
         let fake = Fake::default();
-        fake.pods.borrow_mut().push_back(running());
-        fake.pods.borrow_mut().push_back(running());
-        fake.pods.borrow_mut().push_back(json!({"status": {"phase": "Succeeded"}}));
-        *fake.log.borrow_mut() =
+        fake.pods.lock().unwrap().push_back(running());
+        fake.pods.lock().unwrap().push_back(running());
+        fake.pods.lock().unwrap().push_back(json!({"status": {"phase": "Succeeded"}}));
+        *fake.log.lock().unwrap() =
             VecDeque::from([vec![line(1), line(2), Err(gone)], vec![line(2), line(3)]]);
         let stop = StopSignal::default();
         let mut fleet =
@@ -488,7 +488,7 @@ mod tests {
         let expected = [1, 2, 3].map(|number| Said::Relay(said(number)));
         assert_eq!(lines, expected, "each once, also where a log's beginning is gone");
         drop(fleet);
-        let did = fake.did.borrow().join(" ");
+        let did = fake.did.lock().unwrap().join(" ");
         assert_eq!(did, "+sweetspot-7-collector +sweetspot-7-generator -sweetspot-7-collector");
     }
 
@@ -498,28 +498,35 @@ mod tests {
         let pending =
             json!({"items": [{"metadata": {"name": "p"}, "status": {"phase": "Pending"}}]});
         for pods in [running(), pending.clone(), pending, running()] {
-            fake.pods.borrow_mut().push_back(pods);
+            fake.pods.lock().unwrap().push_back(pods);
         }
         let stop = StopSignal::default();
         let fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop, &mut |_| Ok(()));
         drop(fleet.map_err(|error| panic!("{error}")));
-        assert_eq!(*fake.looks_at_all.borrow(), 2, "of the collector once, of the generators once");
+        assert_eq!(
+            *fake.looks_at_all.lock().unwrap(),
+            2,
+            "of the collector once, of the generators once"
+        );
     }
 
     #[test]
     fn pods_that_do_not_come_up_are_removed_and_it_is_said_why() {
         let fake = Fake::default();
-        fake.pods.borrow_mut().push_back(json!({"items": []}));
+        fake.pods.lock().unwrap().push_back(json!({"items": []}));
         let stop = StopSignal::default();
         let error =
             Fleet::begin(&fake, order(), Duration::ZERO, &stop, &mut |_| Ok(())).err().unwrap();
         let said = "0 of 1 collector pods ran within 0 s: exceeded quota: few";
         assert_eq!(error.to_string(), said);
-        assert_eq!(fake.did.borrow().join(" "), "+sweetspot-7-collector -sweetspot-7-collector");
+        assert_eq!(
+            fake.did.lock().unwrap().join(" "),
+            "+sweetspot-7-collector -sweetspot-7-collector"
+        );
         let fake = Fake::default();
         let never = json!({"items": [{"metadata": {"name": "p"}, "status": {
             "containerStatuses": [{"state": {"waiting": {"reason": "ErrImageNeverPull"}}}]}}]});
-        fake.pods.borrow_mut().push_back(never);
+        fake.pods.lock().unwrap().push_back(never);
         let error =
             Fleet::begin(&fake, order(), Duration::ZERO, &stop, &mut |_| Ok(())).err().unwrap();
         assert_eq!(error.to_string(), "pod p cannot run: ErrImageNeverPull");

@@ -35,6 +35,7 @@ mod service;
 mod trials;
 mod version;
 
+pub use alike::Alike;
 pub use api::{Api, ApiError, Lines};
 pub use changing::{ChangeError, Restored, remove_generators, restore};
 #[cfg(feature = "kubernetes")]

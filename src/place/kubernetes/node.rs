@@ -3,14 +3,16 @@
 //! In: the kernel's files. Out: facts. Only computes.
 
 /// Prints what [`facts`] reads.
-pub const COMMAND: [&str; 4] =
-    ["cat", "/proc/cpuinfo", "/proc/meminfo", "/proc/sys/kernel/osrelease"];
+pub const COMMAND: [&str; 5] =
+    ["cat", "/proc/cpuinfo", "/proc/meminfo", "/proc/self/status", "/proc/sys/kernel/osrelease"];
 
 /// Of a node; empty and zero where it is not known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
     pub cpu_model: String,
     pub cores: u32,
+    /// Of them, those that the container may run on: fewer where it has cores of its own.
+    pub allowed: u32,
     pub memory_bytes: u64,
     /// Release.
     pub kernel: String,
@@ -28,6 +30,7 @@ pub fn facts(lines: &[String]) -> Facts {
         let value = value.trim();
         match name.trim() {
             "processor" => facts.cores += 1,
+            "Cpus_allowed_list" => facts.allowed = count(value),
             "model name" if facts.cpu_model.is_empty() => facts.cpu_model = value.to_string(),
             "MemTotal" => {
                 let kib = value.strip_suffix("kB").and_then(|it| it.trim().parse::<u64>().ok());
@@ -39,6 +42,16 @@ pub fn facts(lines: &[String]) -> Facts {
     facts
 }
 
+/// Of a list such as `0-3,8`.
+fn count(list: &str) -> u32 {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (first.trim().parse::<u32>().ok()?, last.trim().parse::<u32>().ok()?);
+        Some(last.checked_sub(first)? + 1)
+    };
+    list.split(',').filter_map(range).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,11 +59,13 @@ mod tests {
     #[test]
     fn the_kernels_files_are_read() {
         let text = "processor\t: 0\nmodel name\t: EPYC\n\nprocessor\t: 1\nmodel name\t: EPYC\n\
-                    MemTotal:        2048 kB\nMemFree:  1 kB\n6.1.0-9\n";
+                    MemTotal:        2048 kB\nMemFree:  1 kB\nName:\tcat\n\
+                    Cpus_allowed:\t13\nCpus_allowed_list:\t0-1,4\n6.1.0-9\n";
         let lines: Vec<String> = text.lines().map(str::to_string).collect();
         let expected = Facts {
             cpu_model: "EPYC".into(),
             cores: 2,
+            allowed: 3,
             memory_bytes: 2 << 20,
             kernel: "6.1.0-9".into(),
         };

@@ -2,6 +2,8 @@
 //!
 //! In: the image and its limits. Out: objects in the cluster, until they are dropped.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
@@ -20,6 +22,9 @@ pub struct OwnApp {
     /// Of all pods together.
     pub cores: Cores,
     pub memory: Bytes,
+    /// The session, where several of its apps run at the same time: each on nodes that it doesn't
+    /// share with the others.
+    pub session: Option<String>,
 }
 
 /// What was made; removed when this is dropped.
@@ -52,6 +57,12 @@ impl OwnApp {
         Ok(made)
     }
 
+    /// What the pods of all apps of its session have, where there are several.
+    pub fn of_session(&self) -> Option<BTreeMap<String, String>> {
+        let session = self.session.as_ref()?;
+        Some([(SESSION.to_string(), session.clone())].into())
+    }
+
     /// What each of so many pods may use: cores and bytes of memory.
     pub fn share(&self, pods: u16) -> (f64, u64) {
         (self.cores.get() / f64::from(pods), self.memory.0 / u64::from(pods))
@@ -72,6 +83,21 @@ impl OwnApp {
         if let Some(policy) = &self.pull_policy {
             container["imagePullPolicy"] = policy.clone().into();
         }
+        let mut pods = labels(name);
+        let mut affinity = json!({});
+        if let Some(session) = &self.session {
+            pods[SESSION] = session.clone().into();
+            affinity = json!({ "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [{
+                    "topologyKey": "kubernetes.io/hostname",
+                    "labelSelector": {
+                        "matchLabels": { SESSION: session },
+                        "matchExpressions":
+                            [{ "key": APP, "operator": "NotIn", "values": [name] }],
+                    },
+                }],
+            } });
+        }
         json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -80,8 +106,9 @@ impl OwnApp {
                 "replicas": 0,
                 "selector": { "matchLabels": labels(name) },
                 "template": {
-                    "metadata": { "labels": labels(name) },
+                    "metadata": { "labels": pods },
                     "spec": {
+                        "affinity": affinity,
                         "automountServiceAccountToken": false,
                         "enableServiceLinks": false,
                         "securityContext": {
@@ -110,8 +137,12 @@ impl OwnApp {
 
 /// By which its pods are found.
 fn labels(name: &str) -> Value {
-    json!({ "app.kubernetes.io/managed-by": "sweetspot", "sweetspot/app": name })
+    json!({ "app.kubernetes.io/managed-by": "sweetspot", APP: name })
 }
+
+/// On pods: which app of ours they run, and of which session several of these are.
+const APP: &str = "sweetspot/app";
+const SESSION: &str = "sweetspot/session";
 
 impl Made<'_> {
     /// From now on the cluster removes them with this object, should we not be there any more.
@@ -144,6 +175,7 @@ mod tests {
             port: 3000,
             cores: Cores::new(1.5).unwrap(),
             memory: Bytes(512 << 20),
+            session: None,
         };
         let made = own.deployment("x");
         let found = deployment::container(&made, None).unwrap();

@@ -104,9 +104,10 @@ fn list(value: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const ROLES: [&str; 2] = [
+    const ROLES: [&str; 3] = [
         include_str!("../../../deploy/load-role.yaml"),
         include_str!("../../../deploy/tune-role.yaml"),
+        include_str!("../../../deploy/tune-image-role.yaml"),
     ];
 
     fn names(role: &str) -> Vec<String> {
@@ -128,12 +129,17 @@ mod tests {
         assert_eq!(names(ROLES[0]), expected);
         let tune = names(ROLES[1]);
         let has = |right: &str| tune.iter().any(|it| it == right);
-        assert!(has("create deployments.apps") && has("patch deployments.apps"), "{tune:?}");
+        assert!(!has("create deployments.apps") && has("patch deployments.apps"), "{tune:?}");
+        let image = names(ROLES[2]);
+        let may_hold = "patch horizontalpodautoscalers.autoscaling".to_string();
+        assert!(image.contains(&"create deployments.apps".to_string()), "{image:?}");
+        assert!(has(&may_hold) && !image.contains(&may_hold), "{image:?}");
         assert!(
             has("create pods --subresource=exec") && has("list endpointslices.discovery.k8s.io"),
             "{tune:?}"
         );
-        assert!(!tune.iter().any(|it| it.contains("get secrets")), "no secret is read");
+        let mut all = ROLES.iter().flat_map(|role| names(role));
+        assert!(!all.any(|it| it == "get secrets" || it == "list secrets"), "no secret is read");
     }
 
     #[test]

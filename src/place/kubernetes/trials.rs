@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -83,6 +84,10 @@ pub struct PodsSettings {
     pub token: String,
     /// Whose session it is, for others who want to tune the same.
     pub holder: String,
+    /// What the pods that were measured had in common, those of places beside this one too.
+    pub alike: Arc<Mutex<Alike>>,
+    /// When the session began, for all places alike.
+    pub born: Instant,
 }
 
 /// A Deployment as a place for trials.
@@ -102,10 +107,7 @@ pub struct Pods<'a> {
     /// Removed last.
     made: Option<Made<'a>>,
     running: Option<RunningPods>,
-    /// What the pods that were measured had in common.
-    alike: Alike,
     starts: u32,
-    born: Instant,
 }
 
 /// How waiting for a rollout ended.
@@ -127,7 +129,6 @@ impl<'a> Pods<'a> {
         settings: PodsSettings,
         stop: StopSignal,
     ) -> Result<Self, PlaceError> {
-        let born = Instant::now();
         let (namespace, name) = (&settings.namespace, &settings.deployment);
         let made = settings.own.as_ref().map(|own| own.make(api, namespace, name));
         let made = made.transpose().map_err(cluster)?;
@@ -160,11 +161,9 @@ impl<'a> Pods<'a> {
             changing,
             loads: None,
             lease,
-            alike: Alike::default(),
             made,
             running: None,
             starts: 0,
-            born,
         })
     }
 
@@ -180,6 +179,12 @@ impl<'a> Pods<'a> {
         }
     }
 
+    /// Of the app's pods, those of places beside this one too.
+    fn app_labels(&self) -> BTreeMap<String, String> {
+        let of_session = self.settings.own.as_ref().and_then(OwnApp::of_session);
+        of_session.unwrap_or_else(|| self.labels.clone())
+    }
+
     /// The generators, made when they are needed first.
     fn ensure_loads(&mut self) -> Result<(), PlaceError> {
         if self.loads.is_some() {
@@ -191,7 +196,7 @@ impl<'a> Pods<'a> {
             namespace: settings.namespace.clone(),
             run: settings.run.clone(),
             generators: settings.generators,
-            pod: PodOf { away_from: self.labels.clone(), ..settings.generator.clone() },
+            pod: PodOf { away_from: self.app_labels(), ..settings.generator.clone() },
             arguments: [url, settings.arguments.clone()].concat(),
             files: settings.files.clone(),
             token: settings.token.clone(),
@@ -252,7 +257,8 @@ impl<'a> Pods<'a> {
             let (api, container) = (self.api, &self.container.name);
             let path = format!("{of_pods}/{}", pods::name(pod));
             let mut facts = || found::facts_of(api, &path, container);
-            self.alike.check(pod, container, &mut facts).map_err(PlaceError::Elsewhere)?;
+            let mut alike = self.settings.alike.lock().unwrap_or_else(PoisonError::into_inner);
+            alike.check(pod, container, &mut facts).map_err(PlaceError::Elsewhere)?;
         }
         Ok(())
     }
@@ -408,7 +414,7 @@ impl Place for Pods<'_> {
     }
 
     fn elapsed(&self) -> Duration {
-        self.born.elapsed()
+        self.settings.born.elapsed()
     }
 
     fn warnings(&self) -> Vec<Warning> {

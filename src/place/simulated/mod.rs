@@ -116,6 +116,14 @@ impl Place for Simulated {
         &self.machine
     }
 
+    fn catch_up(&mut self, until: Duration) {
+        let idle_s = until.saturating_sub(self.elapsed()).as_secs_f64();
+        self.now_s += idle_s;
+        if let Some(running) = &mut self.running {
+            running.ready_s += idle_s;
+        }
+    }
+
     fn elapsed(&self) -> Duration {
         let now_s = match &self.running {
             Some(running) => running.ready_s + running.simulator.now(),

@@ -249,7 +249,13 @@ fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
     };
     let here = Here::new("");
     let plan = here.plan(&image(None));
-    let own = OwnPods { image: "shop:1".into(), pull_policy: None, port: 3000, cuts: vec![1] };
+    let own = OwnPods {
+        image: "shop:1".into(),
+        pull_policy: None,
+        port: 3000,
+        cuts: vec![1],
+        at_once: 1,
+    };
     assert_eq!(plan.cluster.as_ref().and_then(|cluster| cluster.own.clone()), Some(own));
     assert_eq!(line(&plan, "image").0, "shop:1 (3000)");
     assert_eq!((line(&plan, "cores").0, plan.workers.len()), ("16".to_string(), 32));

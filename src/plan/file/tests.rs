@@ -82,9 +82,9 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
              goal, rate, price-per-core-hour, price-per-gib-hour, cpus, memory, arrivals, \
              connection, \
              timeout, budget, soak, precision, place, \
-             namespace, context, generator-image, generator-image-pull-policy, generators, \
-             generator-cpus, probe, ready, user, db-connections, seed, store, env, headers, knob, \
-             target",
+             namespace, context, generator-image, generator-image-pull-policy, parallel, \
+             generators, generator-cpus, probe, ready, user, db-connections, seed, store, env, \
+             headers, knob, target",
         ),
         ("colour = 1", "sweetspot.toml line 1: unknown key 'colour'; known keys: app,"),
         (

@@ -8,7 +8,7 @@ use crate::report::figures;
 use crate::report::story::Story;
 use crate::report::wording::{KnobOutcome, Language};
 use crate::terms::{
-    BootFailure, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, Variant,
+    AtOneRate, BootFailure, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, Variant,
 };
 
 /// What each change does; a change a sentence where its columns do not suffice.
@@ -85,7 +85,9 @@ pub fn did_not_start(
 pub fn rows(story: &Story, knobs: &KnobsReport, language: Language) -> Vec<[String; 4]> {
     let say = language.phrases();
     let name = |threads| names::name_of(story, knobs.workers, threads, language);
-    let mut rows: Vec<[String; 4]> = knobs.results.iter().map(|it| row(it, language)).collect();
+    let as_it_is = knobs.at_one_rate.as_ref();
+    let of_change = |it| row(it, as_it_is, language);
+    let mut rows: Vec<[String; 4]> = knobs.results.iter().map(of_change).collect();
     rows.extend(knobs.together.iter().map(|it| {
         [
             say.knobs_together(&say.all_of(&it.changes)),
@@ -107,12 +109,15 @@ pub fn rows(story: &Story, knobs: &KnobsReport, language: Language) -> Vec<[Stri
     rows
 }
 
-fn row(result: &KnobResult, language: Language) -> [String; 4] {
+fn row(result: &KnobResult, as_it_is: Option<&AtOneRate>, language: Language) -> [String; 4] {
+    let at_one_rate = result.at_one_rate.as_ref().zip(as_it_is);
+    let at_one_rate = at_one_rate.map(|(it, other)| language.phrases().at_one_rate(it, other));
+    let verdict = std::iter::once(verdict(result, language)).chain(at_one_rate);
     [
         result.change.clone(),
         share(result.capacity_ratio, result.capacity_ratio_interval, language),
         share(result.memory_ratio, result.memory_ratio_interval, language),
-        verdict(result, language),
+        verdict.collect::<Vec<_>>().join("; "),
     ]
 }
 
@@ -177,6 +182,7 @@ mod tests {
             memory_ratio_interval: None,
             blocks: 3,
             more_s,
+            at_one_rate: None,
             reason: (!reason.is_empty()).then(|| Stated::Verbatim(reason.into())),
         }
     }
@@ -189,12 +195,31 @@ mod tests {
             (KnobVerdict::Undecided, "no time", None, "undecided: no time"),
             (KnobVerdict::Out, "does not start", None, "out: does not start"),
         ] {
-            assert_eq!(row(&result(verdict, reason, more_s), Language::English)[3], expected);
+            let row = row(&result(verdict, reason, more_s), None, Language::English);
+            assert_eq!(row[3], expected);
         }
         let undecided =
-            &row(&result(KnobVerdict::Undecided, "", Some(240.0)), Language::English)[3];
+            &row(&result(KnobVerdict::Undecided, "", Some(240.0)), None, Language::English)[3];
         assert!(undecided.starts_with("undecided: about 4 min"), "{undecided}");
-        let row = row(&result(KnobVerdict::Helps, "", None), Language::English);
+        let helps = result(KnobVerdict::Helps, "", None);
+        let row = row(&helps, None, Language::English);
         assert_eq!(row[..3], ["X=1".to_string(), "110 % (102 to 119)".into(), "-".into()]);
+    }
+
+    #[test]
+    fn what_was_seen_at_one_rate_stands_beside_the_verdict() {
+        let at = |latency_s_p95| AtOneRate {
+            rate_rps: 178.2,
+            starts: 4,
+            latency_s_p95,
+            latency_s_p95_range: [latency_s_p95 * 0.9, latency_s_p95 * 1.1],
+            latency_s_p99: latency_s_p95 * 2.0,
+            memory_bytes: None,
+        };
+        let helps =
+            KnobResult { at_one_rate: Some(at(0.06)), ..result(KnobVerdict::Helps, "", None) };
+        let expected = "helps; at 178/s p95 60 ms (54 ms to 66 ms) and p99 120 ms, as it is 80 ms \
+                        (72 ms to 88 ms) and 160 ms";
+        assert_eq!(row(&helps, Some(&at(0.08)), Language::English)[3], expected);
     }
 }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, AtOneRate, LimitKind, TrialPurpose, Verdict};
 
 pub struct English;
 
@@ -478,6 +478,17 @@ impl Phrases for English {
 
     fn knob_figures(&self, capacity: &str, memory: &str) -> String {
         format!("capacity {capacity}, memory {memory}")
+    }
+
+    fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String {
+        let tail = |of: &AtOneRate| {
+            let p95 = figures::latency(of.latency_s_p95);
+            let [least, most] = of.latency_s_p95_range.map(figures::latency);
+            (format!("{p95} ({least} to {most})"), figures::latency(of.latency_s_p99))
+        };
+        let (rate, (p95, p99), (other_p95, other_p99)) =
+            (figures::rate(with.rate_rps), tail(with), tail(as_it_is));
+        format!("at {rate}/s p95 {p95} and p99 {p99}, as it is {other_p95} and {other_p99}")
     }
 
     fn still_right(&self, found: &StillRight<'_>) -> String {

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, AtOneRate, LimitKind, TrialPurpose, Verdict};
 
 pub struct Japanese;
 
@@ -482,6 +482,17 @@ impl Phrases for Japanese {
             KnobOutcome::UndecidedBecause { reason } => format!("判定不能: {reason}"),
             KnobOutcome::Out { reason } => format!("除外: {reason}"),
         }
+    }
+
+    fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String {
+        let tail = |of: &AtOneRate| {
+            let p95 = figures::latency(of.latency_s_p95);
+            let [least, most] = of.latency_s_p95_range.map(figures::latency);
+            let p99 = figures::latency(of.latency_s_p99);
+            format!("p95 {p95}（{least}〜{most}）、p99 {p99}")
+        };
+        let (rate, with, other) = (figures::rate(with.rate_rps), tail(with), tail(as_it_is));
+        format!("毎秒 {rate} 件では{with}（変更なしでは{other}）")
     }
 
     fn knob_figures(&self, capacity: &str, memory: &str) -> String {

@@ -5,7 +5,7 @@
 use super::plan::PlanPhrases;
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, LimitKind, SessionError, Stated, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, AtOneRate, LimitKind, SessionError, Stated, TrialPurpose, Verdict};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -344,6 +344,9 @@ pub trait Phrases: PlanPhrases + Sync {
     fn knobs_beside(&self, setting: &str, chosen: &str, changes: &str) -> String;
     fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String;
     fn knob_figures(&self, capacity: &str, memory: &str) -> String;
+
+    /// Latency with a change, beside that of the app as it is at the same rate.
+    fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String;
 
     fn still_right(&self, found: &StillRight<'_>) -> String;
     fn now_then(&self, setting: &str, ratio: &str) -> String;

@@ -27,6 +27,8 @@ pub trait PlanPhrases {
     fn deployment(&self, name: &str, namespace: Option<&str>) -> String;
     /// An image that is tried in these numbers of pods.
     fn cut(&self, image: &str, pods: &str) -> String;
+    /// An image of which so many settings are measured at the same time.
+    fn at_once(&self, image: &str, settings: u16) -> String;
     /// Pods that send a load together, and their image.
     fn generators(&self, pods: u16, image: &str) -> String;
     /// The host that sends it.

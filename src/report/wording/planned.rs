@@ -76,12 +76,13 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Server { name, program: Some(program) } => format!("{name} {program}"),
         PlannedValue::Server { name, program: None } => name.clone(),
         PlannedValue::Deployment { name, namespace } => say.deployment(name, namespace.as_deref()),
-        PlannedValue::PodsOf { image, port, namespace, cuts } => {
+        PlannedValue::PodsOf { image, port, namespace, cuts, at_once } => {
             let image = say.deployment(&format!("{image} ({port})"), namespace.as_deref());
-            match cuts[..] {
+            let image = match cuts[..] {
                 [1] => image,
                 _ => say.cut(&image, &figures::counts(cuts.iter().copied())),
-            }
+            };
+            if *at_once > 1 { say.at_once(&image, *at_once) } else { image }
         }
         PlannedValue::Remote { url, destination, service, from, .. } => {
             let named = destination.iter().chain(service).map(String::as_str);
@@ -197,6 +198,7 @@ mod tests {
             port: 3000,
             namespace: None,
             cuts: cuts.to_vec(),
+            at_once: 1,
         };
         let generators = |pods| It::Generators { pods, image: "sweetspot:1".into() };
         let common = Some(PlannedGoal::Given(slo));

@@ -29,7 +29,7 @@ fn release(inspection: &Inspection) -> String {
     inspection.server_version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".")
 }
 
-fn snippet(Recommended { app, inspection, configuration, cores }: Recommended<'_>) -> String {
+fn snippet(Recommended { app, inspection, configuration, cores, .. }: Recommended<'_>) -> String {
     let plural = if cores.get() == 1.0 { "" } else { "s" };
     format!(
         "; {}, measured on {cores} core{plural}\npm = static\npm.max_children = {}\n",

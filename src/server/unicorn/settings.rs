@@ -10,7 +10,7 @@ use crate::terms::{
 };
 
 pub(super) fn of(recommended: Recommended<'_>) -> Settings {
-    let Recommended { app, inspection, configuration, cores } = recommended;
+    let Recommended { app, inspection, configuration, cores, .. } = recommended;
     let obeys = &inspection.obeys;
     Settings {
         env: obeys.workers_alone(configuration),

@@ -64,6 +64,21 @@ impl Namespace {
         self.kubectl(&["apply", "-f", file.path().to_str().unwrap()]);
     }
 
+    /// What this Deployment would be with what is written down of it as a patch; `named`: what
+    /// stands for its name there. Asked of the API server, which changes nothing.
+    #[track_caller]
+    pub fn patched(&self, deployment: &str, lines: &str, named: &str) -> Value {
+        let (_, patch) = lines.split_once("kubectl patch\n").expect("a patch is written down");
+        let (patch, _) = patch.split_once("\n# or as").expect("a chart's values follow");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let name = |key: &str| [key, named].concat();
+        let patch = patch.replace(&name("name: "), &format!("name: {deployment}"));
+        std::fs::write(file.path(), patch).unwrap();
+        let file = file.path().to_str().unwrap();
+        let what = ["patch", "deployment", deployment, "--patch-file", file];
+        self.kubectl(&[&what[..], &["--dry-run=server", "-o", "json"]].concat())
+    }
+
     /// Everything of the kinds that a load makes, by name.
     pub fn objects(&self) -> BTreeSet<String> {
         self.listed("jobs,pods,secrets,configmaps")

@@ -36,6 +36,7 @@ fn what_a_namespace_lacks_is_said_before_anything_is_measured() {
     fit.assert_code(0);
     let cores = std::thread::available_parallelism().unwrap();
     fit.assert_says(&["ok rights all of deploy/tune-role.yaml", &format!("2 of {cores} cores")]);
+    fit.assert_says(&["ok rights all of deploy/tune-image-role.yaml"]);
     namespace.apply(QUOTA);
     wait_until("the quota counts", || {
         let quota = namespace.kubectl(&["get", "resourcequota", "team", "-o", "json"]);
@@ -47,8 +48,10 @@ fn what_a_namespace_lacks_is_said_before_anything_is_measured() {
     lacking.assert_code(0);
     let findings = lacking.json();
     assert_valid("doctor.schema.json", &findings);
-    let [load, tune] = finding(&findings, "rights")[..] else { panic!("{findings:#}") };
+    let [load, tune, image] = finding(&findings, "rights")[..] else { panic!("{findings:#}") };
     assert_eq!((&load["state"], &tune["state"]), (&"ok".into(), &"warn".into()));
+    let missing = image["fact"]["missing"].as_array().unwrap();
+    assert!(missing.contains(&"create deployments.apps".into()), "{missing:?}");
     let missing = tune["fact"]["missing"].as_array().unwrap();
     assert!(missing.contains(&"patch deployments.apps".into()), "{missing:?}");
     assert!(!missing.contains(&"create jobs.batch".into()), "{missing:?}");

@@ -1,5 +1,6 @@
 //! `sweetspot tune --deployment`, and `sweetspot restore`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -113,6 +114,13 @@ fn a_deployment_is_tuned_with_the_least_rights_and_is_as_it_was() {
     let command = "kubectl set env deployment/shop WEB_CONCURRENCY=1 RAILS_MAX_THREADS=8";
     assert!(lines.starts_with(command) && lines.contains("- name: puma"), "{lines}");
     assert!(lines.contains("# a pod more where each serves "), "{lines}");
+    let patched = namespace.patched("shop", lines, "shop");
+    let containers = patched["spec"]["template"]["spec"]["containers"].as_array().unwrap();
+    let env = containers[0]["env"].as_array().unwrap();
+    let given = |name: &str| env.iter().find(|it| it["name"] == name).map(|it| it["value"].clone());
+    assert_eq!(containers.len(), 1, "no second container: {patched:#}");
+    assert_eq!(given("WEB_CONCURRENCY"), Some("1".into()));
+    assert_eq!(given("RAILS_MAX_THREADS"), Some("8".into()));
     let capacity = decision["capacity_rps"].as_f64().unwrap();
     assert!((45.0..400.0).contains(&capacity), "8 threads of 20 ms and more: {capacity}");
     assert!(codes(&result).contains(&"one_pod_of_several"), "{result:#}");
@@ -127,7 +135,7 @@ fn a_deployment_is_tuned_with_the_least_rights_and_is_as_it_was() {
 fn an_image_is_tuned_in_pods_of_its_own_and_nothing_is_left_of_them() {
     let Some(namespace) = Namespace::new("tune-image") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
+    let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
     let everything = "deployments,services,replicasets,jobs,secrets,leases";
     let objects = namespace.listed(everything);
     let tune = |more: &[&str]| {
@@ -157,7 +165,7 @@ fn an_image_is_tuned_in_pods_of_its_own_and_nothing_is_left_of_them() {
 fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
     let Some(namespace) = Namespace::new("tune-cut") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
+    let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
     let everything = "deployments,services,replicasets,jobs,secrets,leases";
     let objects = namespace.listed(everything);
     let asked = ["--pods", "1,2", "--workers", "2", "--threads", "4", "--budget", "4m", "--json"];
@@ -191,6 +199,56 @@ fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
     assert_eq!(tried["change"], "pods=2");
     assert!(tried["blocks"].as_u64() > Some(0), "{tried:#}");
     assert!(tried["memory_ratio"].as_f64().is_some_and(|ratio| ratio > 1.0), "{tried:#}");
+    namespace.await_listed(everything, &objects, PATIENCE);
+    // What is written down makes of a Deployment of the user's what was measured.
+    let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
+    namespace.kubectl(&["create", "deployment", "shop", "--image=x.test/shop", "--replicas=0"]);
+    let spec = namespace.patched("shop", lines, "NAME")["spec"].clone();
+    let is_cut = lines.contains("# 2 pods,");
+    let (pods, cpu, memory) = if is_cut { (2, "500m", "256Mi") } else { (1, "1", "512Mi") };
+    assert_eq!(spec["replicas"], pods, "{lines}");
+    let container = &spec["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], "x.test/shop", "the container is changed, and none added");
+    let has = serde_json::json!({ "cpu": cpu, "memory": memory });
+    let resources = serde_json::json!({ "limits": has, "requests": has });
+    assert_eq!(container["resources"], resources);
+    namespace.kubectl(&["delete", "deployment", "shop"]);
+}
+
+#[test]
+fn two_settings_of_an_image_are_measured_at_the_same_time_each_on_a_node_of_its_own() {
+    let Some(namespace) = Namespace::new("tune-parallel") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
+    let everything = "deployments,services,replicasets,jobs,secrets,leases";
+    let objects = namespace.listed(everything);
+    let asked = ["--parallel", "2", "--workers", "1", "--threads", "1,4,8", "--budget", "3m"];
+    let mut command = namespace.tune_image(folder.path(), &[&asked[..], &["--json"]].concat());
+    command.env("KUBECONFIG", &account);
+    let mut running = Running::begin(command);
+    let nodes = || {
+        let pods = namespace.kubectl(&["get", "pods", "-l", "sweetspot/app", "-o", "json"]);
+        let of = |pod: &Value| pod["spec"]["nodeName"].as_str().map(str::to_string);
+        pods["items"].as_array().unwrap().iter().filter_map(of).collect::<BTreeSet<_>>()
+    };
+    let until = Instant::now() + PATIENCE * 5;
+    while nodes().len() < 2 {
+        assert!(Instant::now() < until, "no pods on two nodes: {}", running.stderr());
+        assert!(!running.has_ended(), "{}", running.stderr());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let done = running.end_within(PATIENCE * 6);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let result = done.json();
+    assert_valid("tune.schema.json", &result);
+    assert_eq!(result["decision"]["threads"], 8, "{result:#}");
+    let began = |trial: &Value| {
+        let ended_s = trial["ended_s"].as_f64().unwrap();
+        (ended_s - trial["load_s"].as_f64().unwrap(), ended_s)
+    };
+    let trials: Vec<(f64, f64)> = result["trials"].as_array().unwrap().iter().map(began).collect();
+    let are_at_once = trials.windows(2).filter(|pair| pair[1].0 < pair[0].1).count();
+    assert!(are_at_once >= 2, "{trials:?}");
     namespace.await_listed(everything, &objects, PATIENCE);
 }
 

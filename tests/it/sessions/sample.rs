@@ -120,6 +120,7 @@ fn knobs() -> KnobsReport {
         memory_ratio_interval: Some([0.78, 0.84]),
         blocks: 3,
         more_s,
+        at_one_rate: None,
         reason: None,
     };
     let [arenas, preload] = &changes()[..] else { unreachable!() };
@@ -131,6 +132,7 @@ fn knobs() -> KnobsReport {
             result(arenas, KnobVerdict::Helps, 1.09, 0.06, None),
             result(preload, KnobVerdict::Undecided, 1.01, 0.07, Some(420.0)),
         ],
+        at_one_rate: None,
         together: None,
         neighbours: vec![KnobCheck {
             changes: vec![arenas.name.clone()],

@@ -101,6 +101,10 @@ impl PlanPhrases for English {
         format!("{image}, cut into pods: {pods}, which share cores, memory and workers")
     }
 
+    fn at_once(&self, image: &str, settings: u16) -> String {
+        format!("{image}, {settings} settings at once, each on a node of its own")
+    }
+
     fn generators(&self, pods: u16, image: &str) -> String {
         format!("{pods} pod{} of {image}", if pods == 1 { "" } else { "s" })
     }

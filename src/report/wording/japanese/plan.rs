@@ -103,6 +103,10 @@ impl PlanPhrases for Japanese {
         format!("{image}、Pod 数 {pods}（コア、メモリ、ワーカーを等分）")
     }
 
+    fn at_once(&self, image: &str, settings: u16) -> String {
+        format!("{image}、同時に {settings} 設定（それぞれ別のノード）")
+    }
+
     fn generators(&self, pods: u16, image: &str) -> String {
         format!("{pods} Pod（{image}）")
     }
