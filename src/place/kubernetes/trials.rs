@@ -185,31 +185,42 @@ impl<'a> Pods<'a> {
         of_session.unwrap_or_else(|| self.labels.clone())
     }
 
-    /// The generators, made when they are needed first.
-    fn ensure_loads(&mut self) -> Result<(), PlaceError> {
-        if self.loads.is_some() {
-            return Ok(());
-        }
+    /// The pods are to be like this from now on, and there are generators. Returns the generation of
+    /// the Deployment that has been asked for.
+    fn set(&mut self, spec: &Value) -> Result<i64, PlaceError> {
+        let begun = if self.loads.is_none() { self.begin_loads(spec)? } else { None };
+        begun.map_or_else(|| self.changing.set(spec).map_err(cluster), Ok)
+    }
+
+    /// Makes the generators. An app of our own is begun just before them, where they have an owner
+    /// that it can have too: on a small cluster they would take the room that it needs. `None`:
+    /// there is no such app.
+    fn begin_loads(&mut self, spec: &Value) -> Result<Option<i64>, PlaceError> {
         let settings = &self.settings;
         let url = vec!["load".to_string(), self.door.url()];
+        let away_from = self.app_labels();
         let order = Order {
             namespace: settings.namespace.clone(),
             run: settings.run.clone(),
             generators: settings.generators,
-            pod: PodOf { away_from: self.app_labels(), ..settings.generator.clone() },
+            pod: PodOf { away_from, ..settings.generator.clone() },
             arguments: [url, settings.arguments.clone()].concat(),
             files: settings.files.clone(),
             token: settings.token.clone(),
             orders: None,
             on_loss: OnLoss::End,
         };
+        let (changing, mut begun) = (&mut self.changing, None);
         let mut own = |owner: &Value| {
-            self.made.iter().try_for_each(|made| made.belong_to(owner))?;
-            self.lease.belong_to(owner)
+            self.lease.belong_to(owner)?;
+            let Some(made) = &self.made else { return Ok(()) };
+            made.belong_to(owner)?;
+            begun = Some(changing.set(spec));
+            Ok(())
         };
         let loads = Loads::begin(self.api, order, GATHER, &self.stop, &mut own);
         self.loads = Some(loads.map_err(of_fleet)?);
-        Ok(())
+        begun.transpose().map_err(cluster)
     }
 
     /// Waits until the only pods are these many of this start, they serve, and the Service leads to
@@ -464,7 +475,6 @@ impl Place for Pods<'_> {
     ) -> Result<Started, PlaceError> {
         self.running = None;
         self.starts += 1;
-        self.ensure_loads()?;
         self.give_a_sign()?;
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
         let (count, each) = (server::pods::count(&app), server::pods::share(&app, configuration));
@@ -480,7 +490,7 @@ impl Place for Pods<'_> {
         };
         let spec = deployment::spec(&self.changing.original(), &wanted);
         let began = Instant::now();
-        let generation = self.changing.set(&spec).map_err(cluster)?;
+        let generation = self.set(&spec)?;
         let pods = match self.await_pods(generation, count)? {
             Came::Up(pods) => pods,
             Came::Failed(end, pod) => return Ok(Started::Failed(self.boot_failure(end, pod))),
