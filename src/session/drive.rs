@@ -422,21 +422,20 @@ impl Work<'_> {
         requests: &[TrialRequest],
     ) -> Result<Option<Vec<Told>>, TuneError> {
         let goals = self.plan.goals().with_common(known.slo);
-        let context = |id| Context {
-            id,
-            purpose: TrialPurpose::Probe,
-            goals: &goals,
-            cores: self.machine.cores.get(),
-            unloaded_s: known.unloaded_s,
-            has_proxy: self.plan.app.proxy != Proxy::None,
-            has_threads: self.plan.has_threads,
-            ended_s: self.log.clock_offset_s,
-        };
-        let ids = self.trials + 1..;
         let of = |(request, id): (&TrialRequest, u32)| {
-            (*request, Context { purpose: request.purpose, ..context(id) })
+            let context = Context {
+                id,
+                purpose: request.purpose,
+                goals: &goals,
+                cores: self.machine.cores.get(),
+                unloaded_s: known.unloaded_s,
+                has_proxy: self.plan.app.proxy != Proxy::None,
+                has_threads: self.plan.has_threads,
+                ended_s: self.log.clock_offset_s,
+            };
+            (*request, context)
         };
-        let trials: Vec<_> = requests.iter().zip(ids).map(of).collect();
+        let trials: Vec<_> = requests.iter().zip(self.trials + 1..).map(of).collect();
         let (left, began, log) = (known.left, crew.elapsed(), &mut self.log);
         let mut failed = None;
         let measured = crew.run(&trials, self.plan.seed, &mut |index, progress| {
@@ -450,13 +449,12 @@ impl Work<'_> {
         if let Some(error) = failed {
             return Err(error);
         }
-        let (elapsed, mut all) = (crew.elapsed(), Some(Vec::new()));
+        let (elapsed, mut told) = (crew.elapsed(), Vec::new());
         for ((request, context), measured) in trials.iter().zip(measured) {
-            let id = context.id;
-            let told = self.take((request, id), measured, known.needs_first_boot, elapsed)?;
-            all = all.zip(told).map(|(all, told)| [all, vec![told]].concat());
+            let trial = (request, context.id);
+            told.push(self.take(trial, measured, known.needs_first_boot, elapsed)?);
         }
-        Ok(all)
+        Ok(told.into_iter().collect())
     }
 
     /// What one trial came to; `None` when the user stopped it.

@@ -2,7 +2,7 @@
 //!
 //! In: a namespace and the Deployment's name. Out: what was held, as what is written on each.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::api::{Api, ApiError, items};
 use super::deployment;
@@ -12,17 +12,53 @@ fn collection(namespace: &str) -> String {
     paths::of_group("autoscaling/v2", namespace, "horizontalpodautoscalers")
 }
 
-/// Those that scale this Deployment.
+/// KEDA's, each of which makes an autoscaler of Kubernetes' own and keeps that as it is.
+fn of_keda(namespace: &str) -> String {
+    paths::of_group("keda.sh/v1alpha1", namespace, "scaledobjects")
+}
+
+/// Has KEDA keep this many pods, without an autoscaler, for as long as it is there.
+const PAUSED: &str = "/metadata/annotations/autoscaling.keda.sh~1paused-replicas";
+
+/// Those that scale this Deployment. What KEDA makes is left to what it is made of, unless that may
+/// not be seen.
 ///
 /// # Errors
 /// They may not be listed, or the API server does not answer.
 pub fn of(api: &dyn Api, namespace: &str, deployment: &str) -> Result<Vec<Value>, ApiError> {
-    let all = items(api.get(&collection(namespace))?);
+    let of_keda = match api.get(&of_keda(namespace)) {
+        Err(ApiError::Forbidden { .. }) => Vec::new(),
+        found => items(found?),
+    };
+    Ok(among(items(api.get(&collection(namespace))?), of_keda, deployment))
+}
+
+fn among(of_kubernetes: Vec<Value>, of_keda: Vec<Value>, deployment: &str) -> Vec<Value> {
     let scales = |one: &Value| {
         let target = &one["spec"]["scaleTargetRef"];
-        target["kind"] == "Deployment" && target["name"] == *deployment
+        let is_deployment = target["kind"] == "Deployment" || target["kind"].is_null();
+        is_deployment && target["name"] == *deployment
     };
-    Ok(all.into_iter().filter(scales).collect())
+    let of_keda: Vec<Value> = of_keda.into_iter().filter(scales).collect();
+    let is_made_of = |one: &Value, owner: &Value| {
+        let owners = one["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        let is_it =
+            |it: &Value| it["kind"] == "ScaledObject" && it["name"] == owner["metadata"]["name"];
+        owners.into_iter().any(is_it)
+    };
+    let is_own = |one: &Value| scales(one) && !of_keda.iter().any(|owner| is_made_of(one, owner));
+    let own: Vec<Value> = of_kubernetes.into_iter().filter(is_own).collect();
+    [own, of_keda].concat()
+}
+
+/// Lists say nothing of the kind of what is in them; only KEDA's have triggers.
+fn is_of_keda(autoscaler: &Value) -> bool {
+    autoscaler["spec"]["triggers"].is_array()
+}
+
+/// By the user, say.
+fn is_paused(of_keda: &Value) -> bool {
+    of_keda.pointer(PAUSED).is_some()
 }
 
 /// Who keeps it as it is and would undo what we change: KEDA's objects own theirs.
@@ -44,10 +80,15 @@ fn text(value: &Value) -> &str {
 pub fn hold(api: &dyn Api, autoscaler: &Value, run: &str) -> Result<(), ApiError> {
     let path = path(autoscaler);
     let Some(now) = api.get(&path)? else { return Ok(()) };
-    if deployment::before(&now).is_some() {
+    if deployment::before(&now).is_some() || is_of_keda(&now) && is_paused(&now) {
         return Ok(());
     }
     let mut spec = now["spec"].clone();
+    if is_of_keda(&now) {
+        let pause = json!({ "op": "add", "path": PAUSED, "value": "1" });
+        let change = deployment::first_change(&now, run, &spec);
+        return api.patch(&path, &and(change, pause)).map(drop);
+    }
     LIMITS.iter().for_each(|key| spec[*key] = 1.into());
     api.patch(&path, &deployment::first_change(&now, run, &spec)).map(drop)
 }
@@ -60,6 +101,12 @@ pub fn let_go(api: &dyn Api, autoscaler: &Value) -> Result<bool, ApiError> {
     let path = path(autoscaler);
     let Some(now) = api.get(&path)? else { return Ok(false) };
     let Some(before) = deployment::before(&now) else { return Ok(false) };
+    if is_of_keda(&now) {
+        let change = deployment::put_back(&now, &now["spec"]);
+        let go_on = json!({ "op": "remove", "path": PAUSED });
+        let change = if is_paused(&now) { and(change, go_on) } else { change };
+        return api.patch(&path, &change).map(|_| true);
+    }
     let spec = released(&now["spec"], &before.spec);
     api.patch(&path, &deployment::put_back(&now, &spec)).map(|_| true)
 }
@@ -75,15 +122,21 @@ fn released(today: &Value, before: &Value) -> Value {
 
 const LIMITS: [&str; 2] = ["minReplicas", "maxReplicas"];
 
+/// One operation more.
+fn and(operations: Value, more: Value) -> Value {
+    let all = operations.as_array().cloned().unwrap_or_default();
+    all.into_iter().chain([more]).collect()
+}
+
 fn path(autoscaler: &Value) -> String {
     let metadata = &autoscaler["metadata"];
-    format!("{}/{}", collection(text(&metadata["namespace"])), text(&metadata["name"]))
+    let namespace = text(&metadata["namespace"]);
+    let of_kind = if is_of_keda(autoscaler) { of_keda(namespace) } else { collection(namespace) };
+    format!("{of_kind}/{}", text(&metadata["name"]))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -94,6 +147,29 @@ mod tests {
         assert_eq!(released(&held, &before), expected);
         let anew = json!({ "minReplicas": 3, "maxReplicas": 4, "metrics": [] });
         assert_eq!(released(&anew, &before), anew);
+    }
+
+    #[test]
+    fn one_of_kedas_stands_for_the_autoscaler_that_it_makes() {
+        let owners = json!([{ "kind": "ScaledObject", "name": "by-queue" }]);
+        let made = json!({
+            "metadata": { "name": "keda", "namespace": "web", "ownerReferences": owners },
+            "spec": { "scaleTargetRef": { "kind": "Deployment", "name": "shop" } },
+        });
+        let of_keda = |deployment: &str| {
+            json!({
+                "metadata": { "name": "by-queue", "namespace": "web" },
+                "spec": { "scaleTargetRef": { "name": deployment }, "triggers": [] },
+            })
+        };
+        let found = among(vec![made.clone()], vec![of_keda("shop")], "shop");
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(path(one), "/apis/keda.sh/v1alpha1/namespaces/web/scaledobjects/by-queue");
+        assert_eq!(owner(one), None);
+        assert_eq!(among(Vec::new(), vec![of_keda("other")], "shop"), Vec::<Value>::new());
+        // Where KEDA's may not be seen.
+        let found = among(vec![made], Vec::new(), "shop");
+        assert_eq!(owner(&found[0]).as_deref(), Some("ScaledObject by-queue"));
     }
 
     #[test]

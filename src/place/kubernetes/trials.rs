@@ -185,8 +185,8 @@ impl<'a> Pods<'a> {
         of_session.unwrap_or_else(|| self.labels.clone())
     }
 
-    /// The pods are to be like this from now on, and there are generators. Returns the generation of
-    /// the Deployment that has been asked for.
+    /// The pods are to be like this from now on, and there are generators. Returns the generation
+    /// of the Deployment that has been asked for.
     fn set(&mut self, spec: &Value) -> Result<i64, PlaceError> {
         let begun = if self.loads.is_none() { self.begin_loads(spec)? } else { None };
         begun.map_or_else(|| self.changing.set(spec).map_err(cluster), Ok)

@@ -488,7 +488,7 @@ impl Phrases for English {
         };
         let (rate, (p95, p99), (other_p95, other_p99)) =
             (figures::rate(with.rate_rps), tail(with), tail(as_it_is));
-        format!("at {rate}/s p95 {p95} and p99 {p99}, as it is {other_p95} and {other_p99}")
+        format!("at {rate} p95 {p95} and p99 {p99}, as it is {other_p95} and {other_p99}")
     }
 
     fn still_right(&self, found: &StillRight<'_>) -> String {

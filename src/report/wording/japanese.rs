@@ -491,7 +491,7 @@ impl Phrases for Japanese {
             let p99 = figures::latency(of.latency_s_p99);
             format!("p95 {p95}（{least}〜{most}）、p99 {p99}")
         };
-        let (rate, with, other) = (figures::rate(with.rate_rps), tail(with), tail(as_it_is));
+        let (rate, with, other) = (figures::number(with.rate_rps), tail(with), tail(as_it_is));
         format!("毎秒 {rate} 件では{with}（変更なしでは{other}）")
     }
 

@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What a tune makes. Its Deployment's pods are others afterwards.
 const MADE: &str = "jobs,secrets,configmaps,leases,replicasets";
 
-/// An autoscaler whose metrics nobody measures here.
+/// An autoscaler whose metrics nobody measures here, and a budget that forbids evictions: rollouts
+/// are none.
 const AUTOSCALER: &str = "
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -28,6 +29,37 @@ spec:
   maxReplicas: 5
   metrics:
   - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: shop}
+spec: {minAvailable: 2, selector: {matchLabels: {app: shop}}}
+";
+
+/// The kind of KEDA's objects, as far as it is looked at, and one of them. Nobody of KEDA is there.
+const OF_KEDA: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: scaledobjects.keda.sh}
+spec:
+  group: keda.sh
+  scope: Namespaced
+  names: {kind: ScaledObject, plural: scaledobjects, singular: scaledobject}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
+";
+const SCALED: &str = "
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: shop}
+spec:
+  scaleTargetRef: {name: shop}
+  triggers:
+  - {type: prometheus, metadata: {serverAddress: 'http://p', query: up, threshold: '9'}}
 ";
 
 impl Namespace {
@@ -129,6 +161,34 @@ fn a_deployment_is_tuned_with_the_least_rights_and_is_as_it_was() {
     assert!(busiest > 0.02, "what its processes used is seen: {result:#}");
     assert_eq!(namespace.changed_by_tunes(), before);
     namespace.await_listed(MADE, &objects, PATIENCE);
+}
+
+#[test]
+fn what_keda_scales_is_paused_while_it_is_tuned() {
+    let Some((namespace, _)) = Namespace::with_puma("tune-keda") else { return };
+    namespace.apply(OF_KEDA);
+    let kind = "crd/scaledobjects.keda.sh";
+    namespace.kubectl(&["wait", "--for=condition=established", kind, "--timeout=60s"]);
+    namespace.apply(SCALED);
+    let scaled = || namespace.kubectl(&["get", "scaledobject", "shop", "-o", "json"]);
+    let paused =
+        || scaled()["metadata"]["annotations"].get("autoscaling.keda.sh/paused-replicas").cloned();
+    let before = scaled()["spec"].clone();
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
+    let asked = ["--workers", "1", "--threads", "1,8", "--budget", "4m", "--yes"];
+    let mut command = namespace.tune(folder.path(), &asked);
+    let mut running = Running::begin({
+        command.env("KUBECONFIG", &account);
+        command
+    });
+    assert!(running.wait_for("trial 1", PATIENCE * 2), "{}", running.stderr());
+    assert_eq!(paused(), Some("1".into()));
+    running.signal(libc::SIGINT);
+    running.end_within(PATIENCE);
+    assert_eq!((paused(), scaled()["spec"].clone()), (None, before));
+    let notes = scaled()["metadata"]["annotations"].clone();
+    assert_eq!(notes.get("sweetspot/before"), None, "{notes}");
 }
 
 #[test]
