@@ -40,6 +40,9 @@ const HELLO: Duration = Duration::from_secs(5);
 /// Round trips to each generator: the shortest of them says how far its clock is off.
 const PINGS: u32 = 8;
 
+/// Of a generator that would not be waited for: nothing more comes of its load.
+const ENDED_BEFORE: &str = "its load ended before it had begun";
+
 /// From the order to begin to the beginning, at least: time for the order to arrive everywhere.
 const AHEAD: Duration = Duration::from_millis(200);
 
@@ -231,6 +234,9 @@ impl Collector {
             match told {
                 Some(FromGenerator::Ready) => member.is_ready = true,
                 Some(FromGenerator::Failed { why }) => return Err(failed(index, member, why)),
+                Some(FromGenerator::Ended(_)) if member.lost_at.is_none() => {
+                    return Err(lost(index, member, ENDED_BEFORE));
+                }
                 None => return Err(lost(index, member, "its connection ended")),
                 Some(_) => {}
             }
@@ -276,6 +282,9 @@ impl Collector {
                         let sent_ns = sent_ns[index];
                         trips[index].push(RoundTrip { sent_ns, theirs_ns: at_ns, received_ns });
                         missing -= 1;
+                    }
+                    Some(FromGenerator::Ended(_)) if self.members[index].lost_at.is_none() => {
+                        return Err(lost(index, &self.members[index], ENDED_BEFORE));
                     }
                     None => return Err(lost(index, &self.members[index], "its connection ended")),
                     Some(_) => {}

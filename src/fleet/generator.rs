@@ -45,14 +45,14 @@ pub fn join(
     let (mut receiver, writer) = reach(membership, stop)?;
     writer.send(&FromGenerator::Hello(membership.gate.clone())).map_err(FleetError::Broken)?;
     let (told, orders) = channel();
-    // What the collector says to a load that runs.
-    let ending = StopSignal::default();
     let is_over = AtomicBool::new(false);
     let address = membership.collector.clone();
     thread::scope(|scope| {
         let pongs = writer.clone();
-        let (raised, is_over) = (ending.clone(), &is_over);
+        let is_over = &is_over;
         scope.spawn(move || {
+            // What ends a load early is of that load: the next one has a signal of its own.
+            let mut ending = StopSignal::default();
             while let Ok(Some(message)) = receiver.next() {
                 match message {
                     FromCollector::Ping { number } => {
@@ -62,14 +62,18 @@ pub fn join(
                         }
                     }
                     FromCollector::Stop { now } => {
-                        (0..=u8::from(now)).for_each(|_| raised.raise());
+                        (0..=u8::from(now)).for_each(|_| ending.raise());
                     }
-                    other => drop(told.send(other)),
+                    FromCollector::Load(load) => {
+                        ending = StopSignal::default();
+                        drop(told.send(Told::Load(load, ending.clone())));
+                    }
+                    other => drop(told.send(Told::Other(other))),
                 }
             }
             // Without a collector nobody needs what is sent.
-            raised.raise();
-            raised.raise();
+            ending.raise();
+            ending.raise();
         });
         let alive = writer.clone();
         scope.spawn(move || {
@@ -80,7 +84,7 @@ pub fn join(
                 thread::sleep(ALIVE);
             }
         });
-        let generator = Generator { spec, writer: &writer, orders, ending, stop, address };
+        let generator = Generator { spec, writer: &writer, orders, stop, address };
         let sent = generator.work();
         is_over.store(true, Ordering::Relaxed);
         writer.close();
@@ -108,11 +112,17 @@ fn reach(membership: &Membership, stop: &StopSignal) -> Result<(Receiver, Writer
     }
 }
 
+/// What the collector has told.
+enum Told {
+    /// A load, and what ends it early.
+    Load(Load, StopSignal),
+    Other(FromCollector),
+}
+
 struct Generator<'a> {
     spec: &'a LoadSpec,
     writer: &'a Writer,
-    orders: Channel<FromCollector>,
-    ending: StopSignal,
+    orders: Channel<Told>,
     stop: &'a StopSignal,
     address: String,
 }
@@ -122,19 +132,19 @@ impl Generator<'_> {
         let mut sent = 0;
         loop {
             match self.next_order()? {
-                FromCollector::Load(load) => self.send(&load)?,
-                FromCollector::Refused { why } => {
+                Told::Load(load, ending) => self.send(&load, &ending)?,
+                Told::Other(FromCollector::Refused { why }) => {
                     return Err(FleetError::Refused { address: self.address.clone(), why });
                 }
-                FromCollector::Bye => return Ok(sent),
-                _ => continue,
+                Told::Other(FromCollector::Bye) => return Ok(sent),
+                Told::Other(_) => continue,
             }
             sent += 1;
         }
     }
 
     /// The next order that is for this thread.
-    fn next_order(&self) -> Result<FromCollector, FleetError> {
+    fn next_order(&self) -> Result<Told, FleetError> {
         loop {
             match self.orders.recv_timeout(RETRY) {
                 Ok(order) => return Ok(order),
@@ -150,16 +160,16 @@ impl Generator<'_> {
     }
 
     /// What cannot be sent is the collector's to tell.
-    fn send(&self, load: &Load) -> Result<(), FleetError> {
+    fn send(&self, load: &Load, ending: &StopSignal) -> Result<(), FleetError> {
         let spec = part_of(self.spec, load);
-        let told = match self.run(&spec) {
+        let told = match self.run(&spec, ending) {
             Ok(run) => FromGenerator::Ended(run),
             Err(error) => FromGenerator::Failed { why: error.to_string() },
         };
         self.writer.send(&told).map_err(FleetError::Broken)
     }
 
-    fn run(&self, spec: &LoadSpec) -> Result<LoadRun, LoadError> {
+    fn run(&self, spec: &LoadSpec, ending: &StopSignal) -> Result<LoadRun, LoadError> {
         // What cannot be told ends by the other thread, which sees the connection's end.
         let tell = |message: FromGenerator| drop(self.writer.send(&message));
         let mut watch = |second: &_| {
@@ -170,24 +180,24 @@ impl Generator<'_> {
             }
         };
         let mut second = |second| tell(FromGenerator::Second(Box::new(second)));
-        let mut begin = || self.begin();
+        let mut begin = || self.begin(ending);
         let callbacks = Callbacks {
             watch: &mut watch,
             second: &mut second,
             rows: &mut |_| {},
             begin: &mut begin,
         };
-        load::stream(spec, &self.ending, callbacks)
+        load::stream(spec, ending, callbacks)
     }
 
     /// All is ready here: waits for the moment that the collector names.
-    fn begin(&self) -> ControlFlow<()> {
+    fn begin(&self, ending: &StopSignal) -> ControlFlow<()> {
         if self.writer.send(&FromGenerator::Ready).is_err() {
             return ControlFlow::Break(());
         }
-        while !self.ending.is_raised() {
+        while !ending.is_raised() {
             match self.next_order() {
-                Ok(FromCollector::Begin { at_ns }) => {
+                Ok(Told::Other(FromCollector::Begin { at_ns })) => {
                     let ahead = at_ns.saturating_sub(monotonic_ns());
                     thread::sleep(Duration::from_nanos(ahead));
                     let late = Duration::from_nanos(monotonic_ns().saturating_sub(at_ns));

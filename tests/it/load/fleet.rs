@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use sweetspot::fleet::{self, Order, Relay, hand_over};
+use sweetspot::terms::{Arrivals, ConnectionMode, Offered, Rate};
 
 use super::command::EASY;
 use super::server::{Server, ok};
 use crate::failures::site::Running;
-use crate::process::{codes, program, unused_address};
+use crate::process::{codes, program, unused_address, wait_until};
 use crate::schema::assert_valid;
 
 /// A program that collects, and those that join it, all with these arguments.
@@ -51,6 +53,48 @@ impl Fleet {
 
 fn counts(members: &Value, name: &str) -> Vec<u64> {
     members.as_array().unwrap().iter().map(|member| member[name].as_u64().unwrap()).collect()
+}
+
+/// It used to be over before it had begun; where that was told early, it was waited for for ever.
+#[test]
+fn the_load_after_one_that_was_ended_early_is_sent() {
+    let _turn = crate::turn::most();
+    let server = Server::answering(ok(""));
+    let (url, orders) = (server.url(), unused_address());
+    let (address, at) = (unused_address().to_string(), orders.to_string());
+    let load = [&[&url, "--rate", "50/s", "--duration", "30s"][..], &EASY].concat();
+    let collect = ["--collect", &address, "--relay", "--orders", &at];
+    let collector = Running::begin(command(&load, 1, &collect, "t0k3n"));
+    let generator = Running::begin(command(&load, 1, &["--join", &address], "t0k3n"));
+    let tell = |order: Order| {
+        let text = serde_json::to_string(&order).unwrap();
+        wait_until("it takes orders", || hand_over(orders, &text).is_ok());
+    };
+    let send = |number, seconds| {
+        let rate = Rate::per_second(50.0).unwrap();
+        let offer = fleet::Offer {
+            offered: Offered::Open { rate, arrivals: Arrivals::Uniform },
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(seconds),
+            seed: 7,
+            connection: ConnectionMode::Fresh,
+        };
+        Order::Send { number, offer, loops: 1 }
+    };
+    tell(send(1, 60));
+    wait_until("the first load runs", || !server.seen.requests.lock().unwrap().is_empty());
+    tell(Order::Stop { now: false });
+    tell(send(2, 1));
+    tell(Order::Bye);
+    let ended = collector.end();
+    ended.assert_code(0);
+    generator.end().assert_code(0);
+    let gathered = ended.stdout.lines().filter_map(|line| match Relay::read(line)?.1 {
+        Relay::Gathered { generators, .. } => Some(generators[0].due),
+        _ => None,
+    });
+    let due: Vec<u64> = gathered.collect();
+    assert!(matches!(due[..], [1..3000, 50]), "{due:?}");
 }
 
 #[test]
