@@ -13,6 +13,18 @@ pub(super) fn shuffled<T>(mut queue: Vec<T>, seed: u64, block: u32) -> Vec<T> {
     queue
 }
 
+/// Begins what is next in the queue, as far as there are places for it.
+pub(super) fn fill<T, Start: Default>(
+    queue: &mut Vec<T>,
+    starts: &mut Vec<(T, Start)>,
+    places: usize,
+) {
+    while starts.len() < places {
+        let Some(next) = queue.pop() else { return };
+        starts.push((next, Start::default()));
+    }
+}
+
 /// All that are compared within a block meet the same arrivals in their first probe, in their
 /// second, and so on.
 pub(super) fn arrivals_within(block: u32, probe: u32) -> u32 {

@@ -3,7 +3,7 @@
 
 use super::ask::TrialRequest;
 use super::belief::{Most, Sides, after_burst, observe};
-use super::blocks::{arrivals_within, shuffled};
+use super::blocks::{arrivals_within, fill, shuffled};
 use super::constants::{
     BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, CLOSE, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
     PRECISION, PROBES_A_START, PROBES_A_START_MOST, START_PRIOR_SD_LOG, SURELY,
@@ -86,20 +86,13 @@ impl Confirm {
     fn block(ledger: &Ledger, finalists: Vec<Configuration>, block: u32) -> Self {
         let queue = shuffled(finalists.clone(), ledger.plan.seed, block);
         let (starts, block_began_s) = (Vec::new(), ledger.now_s);
-        Self { finalists, block, queue, starts, block_began_s }.filled(ledger)
-    }
-
-    /// With something on every place, as far as there is something left.
-    fn filled(mut self, ledger: &Ledger) -> Self {
-        self.fill(ledger);
-        self
+        let mut confirm = Self { finalists, block, queue, starts, block_began_s };
+        confirm.fill(ledger);
+        confirm
     }
 
     fn fill(&mut self, ledger: &Ledger) {
-        while self.starts.len() < ledger.plan.places {
-            let Some(next) = self.queue.pop() else { return };
-            self.starts.push((next, Present::default()));
-        }
+        fill(&mut self.queue, &mut self.starts, ledger.plan.places);
     }
 
     /// The finalists, as long as not every one has been measured again.
@@ -193,7 +186,8 @@ impl Confirm {
             self.queue.retain(is_open);
             self.finalists.retain(is_open);
             self.starts.retain(|(at, _)| is_open(at));
-            return (!self.finalists.is_empty()).then(|| self.filled(ledger));
+            self.fill(ledger);
+            return (!self.finalists.is_empty()).then_some(self);
         }
         let each_s = (ledger.now_s - self.block_began_s) / self.finalists.len().max(1) as f64;
         let mut finalists = self.still_in(ledger);

@@ -5,7 +5,7 @@
 //! A state machine like the rest of the search: what came of it is read in `screened.rs`.
 
 use super::ask::TrialRequest;
-use super::blocks::shuffled;
+use super::blocks::{fill, shuffled};
 use super::constants::{
     CHANGE_PRIOR_SD_LOG, KEPT_FOR_CHECKS, KNOBS_BLOCKS_AIMED, KNOBS_BLOCKS_LEAST,
     KNOBS_BLOCKS_MOST, KNOBS_BLOCKS_MOST_NEIGHBOURS, KNOBS_BLOCKS_MOST_TOGETHER,
@@ -124,12 +124,8 @@ impl Screen {
         screen
     }
 
-    /// Something on every place, as far as there is something left.
     fn fill(&mut self, ledger: &Ledger) {
-        while self.starts.len() < ledger.plan.places {
-            let Some(next) = self.queue.pop() else { return };
-            self.starts.push((next, FreshStart::default()));
-        }
+        fill(&mut self.queue, &mut self.starts, ledger.plan.places);
     }
 
     /// The start of this arm is over, and makes room for the next.

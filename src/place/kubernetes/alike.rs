@@ -44,7 +44,8 @@ impl Alike {
         self.nodes.entry(node.clone()).or_insert_with(facts);
         let has_own_cores = has_own_cores(pod, container, &self.nodes[&node]);
         let this = First { node: node.clone(), image: image.clone(), has_own_cores };
-        let First { node: first, image: its_image, .. } = self.first.get_or_insert(this).clone();
+        let First { node: first, image: its_image, has_own_cores: first_has } =
+            self.first.get_or_insert(this).clone();
         if !image.is_empty() && !its_image.is_empty() && image != its_image {
             return Err(format!(
                 "the image is another one than at the first start ({image}, then {its_image}): \
@@ -63,7 +64,7 @@ impl Alike {
                 of(then)
             ));
         }
-        if self.first.as_ref().is_some_and(|first| first.has_own_cores != has_own_cores) {
+        if first_has != has_own_cores {
             let (with, without) = if has_own_cores { (&node, &first) } else { (&first, &node) };
             return Err(format!(
                 "on node {with} the pod has cores of its own, and on {without} it shares them: \

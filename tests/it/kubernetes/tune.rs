@@ -126,6 +126,27 @@ impl Namespace {
     }
 }
 
+/// Waits for something that is seen in the cluster before the session ends.
+#[track_caller]
+fn await_while_it_runs(running: &mut Running, what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE * 5;
+    while !is_so() {
+        assert!(Instant::now() < until, "no {what}: {}", running.stderr());
+        assert!(!running.has_ended(), "{}", running.stderr());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Of a session that ends with an answer.
+#[track_caller]
+fn result_of(running: Running) -> Value {
+    let done = running.end_within(PATIENCE * 6);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let result = done.json();
+    assert_valid("tune.schema.json", &result);
+    result
+}
+
 #[test]
 fn a_deployment_is_tuned_with_the_least_rights_and_is_as_it_was() {
     let Some((namespace, _)) = Namespace::with_puma("tune-whole") else { return };
@@ -244,16 +265,9 @@ fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
         pods["items"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
     };
     let half: (Value, Value) = ("500m".into(), "1".into());
-    let until = Instant::now() + PATIENCE * 5;
-    while pods() != [half.clone(), half.clone()] {
-        assert!(Instant::now() < until, "no two pods of half the size: {}", running.stderr());
-        assert!(!running.has_ended(), "{}", running.stderr());
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    let done = running.end_within(PATIENCE * 6);
-    assert_eq!(done.code, Some(0), "{done:?}");
-    let result = done.json();
-    assert_valid("tune.schema.json", &result);
+    let is_cut = || pods() == [half.clone(), half.clone()];
+    await_while_it_runs(&mut running, "two pods of half the size", is_cut);
+    let result = result_of(running);
     assert_eq!(result["machine"]["cores"], 1.0);
     let tried = &result["knobs"]["results"][0];
     assert_eq!(tried["change"], "pods=2");
@@ -291,16 +305,8 @@ fn two_settings_of_an_image_are_measured_at_the_same_time_each_on_a_node_of_its_
         let of = |pod: &Value| pod["spec"]["nodeName"].as_str().map(str::to_string);
         pods["items"].as_array().unwrap().iter().filter_map(of).collect::<BTreeSet<_>>()
     };
-    let until = Instant::now() + PATIENCE * 5;
-    while nodes().len() < 2 {
-        assert!(Instant::now() < until, "no pods on two nodes: {}", running.stderr());
-        assert!(!running.has_ended(), "{}", running.stderr());
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    let done = running.end_within(PATIENCE * 6);
-    assert_eq!(done.code, Some(0), "{done:?}");
-    let result = done.json();
-    assert_valid("tune.schema.json", &result);
+    await_while_it_runs(&mut running, "pods on two nodes", || nodes().len() >= 2);
+    let result = result_of(running);
     assert_eq!(result["decision"]["threads"], 8, "{result:#}");
     let began = |trial: &Value| {
         let ended_s = trial["ended_s"].as_f64().unwrap();
