@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-advise bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-arm64 test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-advise bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -92,6 +92,9 @@ test-ecs: ## what tune --ecs and observe --cloudwatch ask of AWS, asked of moto'
 
 test-k8s: ## what needs a cluster, on a real Kubernetes made here for it: a control plane and two nodes (root, Go; 12 minutes)
 	@scripts/test-k8s
+
+test-arm64: ## the program for arm64, built here and tried under QEMU's user mode (rustup; 15 minutes)
+	@scripts/test-arm64
 
 test-readers: ## have HdrHistogram's Python package and vegeta read our output files
 	@scripts/bootstrap readers

@@ -4,9 +4,9 @@
 //!
 //! Seeds follow from the commit's hash, so that nobody can have tuned on them; `SEED` is the first
 //! of a run while developing. `SESSIONS` is how many, `KINDS` which kinds, `BUDGET_S` the budget of
-//! a session; `VERIFY=1` verifies each recommendation on another day, where nothing has changed and
-//! where the app has become slower; `TRACE=1` prints every trial. True capacities are kept in
-//! `target/bench-zoo`.
+//! a session, `PLACES` how many machines measure at the same time; `VERIFY=1` verifies each
+//! recommendation on another day, where nothing has changed and where the app has become slower;
+//! `TRACE=1` prints every trial. True capacities are kept in `target/bench-zoo`.
 
 mod app;
 pub mod chance;
@@ -29,7 +29,7 @@ use crate::common::seeds::first_seed;
 use crate::common::{Result, bars, machine as host};
 use crate::search::parallel;
 use kinds::Kind;
-use session::One;
+use session::{Asked, One};
 use truth::Kept;
 
 /// What each session came to, as JSON, a line each.
@@ -37,10 +37,13 @@ pub const SESSIONS_FILE: &str = "target/bench-zoo/sessions.jsonl";
 
 pub fn run() -> Result<()> {
     let began = Instant::now();
-    let budget = Duration::from_secs(number("BUDGET_S", 480)?);
+    let asked = Asked {
+        budget: Duration::from_secs(number("BUDGET_S", 480)?),
+        places: usize::try_from(number("PLACES", 1)?)?,
+        is_verified: number("VERIFY", 0)? > 0,
+    };
     let kinds = kinds()?;
     let count: u64 = number("SESSIONS", 2000)?;
-    let is_verified = number("VERIFY", 0)? > 0;
     let first = first_seed()?;
     println!("{}", host::line());
     let mut bars = checks::bars();
@@ -50,7 +53,7 @@ pub fn run() -> Result<()> {
         .take(usize::try_from(count)?)
         .collect();
     let all = parallel::each(0, count, |at| {
-        let one = session::one(seeds[at as usize], budget, is_verified, &kept)?;
+        let one = session::one(seeds[at as usize], asked, &kept)?;
         if std::env::var_os("TRACE").is_some() {
             println!("{}", one.line());
         }

@@ -5,7 +5,8 @@ Usage: image.py FOLDER NAME [--with PATH[=PLACE]]... PROGRAM [ARGUMENT...]
 
 The image runs /bin/PROGRAM with the arguments, as a user that is not root. --with adds a file or a
 folder, in the same place or another, and the libraries that its libraries need. busybox has its
-usual names as links, for shells in tests.
+usual names as links, for shells in tests. ARCHITECTURE says for which processor the program is
+(amd64 or arm64), where that is not this machine's.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 
+HERE = "amd64" if os.uname().machine == "x86_64" else "arm64"
 BUSYBOX = "sh cat cp date echo env expr grep head hostname id ls mkdir nc nproc ps rm sleep tail test wget"
 
 
@@ -94,7 +96,7 @@ def main():
     layer_id = hashlib.sha256(root).hexdigest()
     entry = [f"/bin/{os.path.basename(program)}", *arguments]
     config = {
-        "architecture": "amd64" if os.uname().machine == "x86_64" else "arm64",
+        "architecture": os.environ.get("ARCHITECTURE") or HERE,
         "os": "linux",
         "config": {"Entrypoint": entry, "User": "65532:65532", "Env": ["PATH=/bin", "HOME=/tmp"]},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_id}"]},

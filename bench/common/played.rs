@@ -2,11 +2,13 @@
 
 use sweetspot::place::Place;
 use sweetspot::report::Language;
-use sweetspot::search::{Ask, Search, SearchPlan, Told, Verify, VerifyAnswer, VerifyPlan};
-use sweetspot::session::order::{Measured, measure};
+use sweetspot::search::{
+    Ask, Search, SearchPlan, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan,
+};
+use sweetspot::session::crew::Crew;
+use sweetspot::session::order::Measured;
 use sweetspot::summary::trial::Context;
 use sweetspot::terms::{Goals, Slo, TrialSummary};
-use sweetspot::trial::Runner;
 
 use super::Result;
 use super::trial::context;
@@ -28,7 +30,8 @@ impl Played {
 
 /// What asks for trials.
 trait Asks {
-    fn ask(&mut self) -> Ask;
+    /// At once, each on a place of its own; empty: it is done.
+    fn ask(&mut self) -> Vec<TrialRequest>;
     fn tell(&mut self, told: Told);
     /// The goal, once it is settled.
     fn slo(&self) -> Option<&Slo>;
@@ -36,8 +39,8 @@ trait Asks {
 }
 
 impl Asks for Search {
-    fn ask(&mut self) -> Ask {
-        self.ask()
+    fn ask(&mut self) -> Vec<TrialRequest> {
+        self.ask_all()
     }
 
     fn tell(&mut self, told: Told) {
@@ -61,8 +64,11 @@ struct Recheck<'a> {
 }
 
 impl Asks for Recheck<'_> {
-    fn ask(&mut self) -> Ask {
-        self.verify.ask()
+    fn ask(&mut self) -> Vec<TrialRequest> {
+        match self.verify.ask() {
+            Ask::Trial(request) => vec![request],
+            _ => Vec::new(),
+        }
     }
 
     fn tell(&mut self, told: Told) {
@@ -78,20 +84,21 @@ impl Asks for Recheck<'_> {
     }
 }
 
-/// Runs what the search asks for until it asks for nothing more; `seen` is shown the search after
-/// each trial, with the seconds of the place's clock. With `TRACE` set, prints a line for each.
+/// Runs what the search asks for until it asks for nothing more, on as many places as the plan
+/// says; `seen` is shown the search after each step, with the seconds of the places' clock. With
+/// `TRACE` set, prints a line for each trial.
 ///
 /// # Errors
-/// The place fails us.
+/// A place fails us.
 pub fn play(
-    place: &mut dyn Place,
+    places: Vec<&mut dyn Place>,
     plan: SearchPlan,
     seen: &mut dyn FnMut(&Search, f64),
 ) -> Result<Played> {
     let (seed, cores) = (plan.seed, plan.cores);
     let goals = plan.slo.clone().map(Goals::one).unwrap_or_default();
     let mut search = Search::new(plan);
-    let (trials, elapsed_s) = run(place, &mut search, &goals, seed, cores, seen)?;
+    let (trials, elapsed_s) = run(places, &mut search, &goals, seed, cores, seen)?;
     Ok(Played { search, trials, elapsed_s })
 }
 
@@ -109,46 +116,54 @@ pub fn verify(
     let seed = plan.seed;
     let unloaded_s = before.search.unloaded_s();
     let mut recheck = Recheck { verify: Verify::new(plan), slo, unloaded_s };
-    run(place, &mut recheck, &Goals::one(slo.clone()), seed, cores, &mut |_, _| {})?;
+    run(vec![place], &mut recheck, &Goals::one(slo.clone()), seed, cores, &mut |_, _| {})?;
     Ok(recheck.verify.answer())
 }
 
-/// The trials, and the seconds of the place's clock at the end.
+/// The trials, and the seconds of the places' clock at the end.
 fn run<T: Asks>(
-    place: &mut dyn Place,
+    places: Vec<&mut dyn Place>,
     asks: &mut T,
     goals: &Goals,
     seed: u64,
     cores: f64,
     seen: &mut dyn FnMut(&T, f64),
 ) -> Result<(Vec<TrialSummary>, f64)> {
-    let mut runner = Runner::new(place, 0);
+    let mut crew = Crew::new(places, 0);
     let mut trials: Vec<TrialSummary> = Vec::new();
-    while let Ask::Trial(request) = asks.ask() {
-        let id = trials.len() as u32 + 1;
-        let goals = goals.with_common(asks.slo());
-        let (purpose, unloaded_s) = (request.purpose, asks.unloaded_s());
-        let context = Context { id, purpose, unloaded_s, ..context(&goals, cores) };
-        let measured = measure(&mut runner, &request, seed, context, &mut |_| {})?;
-        let ended_s = runner.elapsed().as_secs_f64();
-        asks.tell(match measured {
-            Measured::BootFailed(failure) => Told::BootFailed {
-                configuration: request.configuration,
-                reason: failure.message,
-                ended_s,
-            },
-            Measured::Trial(summary, _) => {
-                trials.push(*summary.clone());
-                Told::Trial(summary)
-            }
+    loop {
+        let requests = asks.ask();
+        if requests.is_empty() {
+            break;
+        }
+        let (goals, unloaded_s) = (goals.with_common(asks.slo()), asks.unloaded_s());
+        let ids = trials.len() as u32 + 1..;
+        let wanted = requests.iter().zip(ids).map(|(request, id)| {
+            let purpose = request.purpose;
+            (*request, Context { id, purpose, unloaded_s, ..context(&goals, cores) })
         });
+        let measured = crew.run(&wanted.collect::<Vec<_>>(), seed, &mut |_, _| {});
+        let ended_s = crew.elapsed().as_secs_f64();
+        for (request, measured) in requests.iter().zip(measured) {
+            asks.tell(match measured? {
+                Measured::BootFailed(failure) => Told::BootFailed {
+                    configuration: request.configuration,
+                    reason: failure.message,
+                    ended_s,
+                },
+                Measured::Trial(summary, _) => {
+                    trials.push(*summary.clone());
+                    Told::Trial(summary)
+                }
+            });
+        }
         seen(asks, ended_s);
     }
-    runner.finish()?;
+    crew.finish()?;
     if std::env::var_os("TRACE").is_some() {
         trials.iter().for_each(trace);
     }
-    Ok((trials, runner.elapsed().as_secs_f64()))
+    Ok((trials, crew.elapsed().as_secs_f64()))
 }
 
 /// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.

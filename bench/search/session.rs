@@ -65,7 +65,7 @@ pub fn run_for(
 ) -> Result<Option<Ended>> {
     let mut place = Simulated::new(case.app.clone(), seed);
     let mut course = Vec::new();
-    let played = play(&mut place, plan(case, slo, budget, seed), &mut |search, ended_s| {
+    let played = play(vec![&mut place], plan(case, slo, budget, seed), &mut |search, ended_s| {
         course.extend(search.answer().choice.map(|it| (ended_s, it.capacity.configuration)));
     })?;
     let search = &played.search;

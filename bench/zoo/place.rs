@@ -69,6 +69,11 @@ impl Place for Zoo {
         Duration::from_secs_f64(self.simulation.now_s())
     }
 
+    fn catch_up(&mut self, until: Duration) {
+        let more_s = until.as_secs_f64() - self.simulation.now_s();
+        self.pass(more_s.max(0.0));
+    }
+
     fn warnings(&self) -> Vec<Warning> {
         Vec::new()
     }

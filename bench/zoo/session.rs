@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sweetspot::model::Form;
+use sweetspot::place::Place;
 use sweetspot::report::Language;
 use sweetspot::search::{Answer, PRECISION, SearchPlan};
 use sweetspot::terms::{
@@ -67,10 +68,19 @@ struct Ended {
     played: Played,
 }
 
-/// `is_verified`: the recommendation is verified as well.
-pub fn one(seed: u64, budget: Duration, is_verified: bool, kept: &Kept) -> Result<One> {
+/// What all sessions have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub budget: Duration,
+    /// Machines on which settings are measured at the same time.
+    pub places: usize,
+    /// The recommendation is verified as well.
+    pub is_verified: bool,
+}
+
+pub fn one(seed: u64, asked: Asked, kept: &Kept) -> Result<One> {
     let case = kinds::case(seed);
-    let ended = run(&case, budget, seed)?;
+    let ended = run(&case, plan(&case, asked, seed))?;
     let notes = &ended.answer.notes;
     let is_a = |is: fn(&Note) -> bool| notes.iter().filter_map(Stated::fact).any(is);
     let mut one = One {
@@ -91,7 +101,7 @@ pub fn one(seed: u64, budget: Duration, is_verified: bool, kept: &Kept) -> Resul
         rechecked: None,
     };
     let Some(slo) = ended.slo else { return Ok(one) };
-    if is_verified {
+    if asked.is_verified {
         one.rechecked = recheck::again(&case, &ended.played, &slo, seed)?;
     }
     let (slo, printed) = match is_a(is_about_errors) {
@@ -160,7 +170,7 @@ fn is_warning(note: &Note) -> bool {
     )
 }
 
-fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
+fn plan(case: &Case, Asked { budget, places, .. }: Asked, seed: u64) -> SearchPlan {
     SearchPlan {
         grid: case.grid.clone(),
         current: case.current,
@@ -174,7 +184,7 @@ fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         other_connection: None,
         objective: Objective::default(),
         changes: Vec::new(),
-        places: 1,
+        places,
         compares_latency: false,
         budget,
         soak: None,
@@ -183,9 +193,13 @@ fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
     }
 }
 
-fn run(case: &Case, budget: Duration, seed: u64) -> Result<Ended> {
-    let mut place = Zoo::new(case, seed);
-    let played = play(&mut place, plan(case, budget, seed), &mut |_, _| {})?;
+fn run(case: &Case, plan: SearchPlan) -> Result<Ended> {
+    let (seed, places) = (plan.seed, plan.places as u64);
+    // Machines of one kind: what a start there is like is each one's own.
+    let mut zoos: Vec<Zoo> =
+        (0..places).map(|number| Zoo::new(case, seed ^ (number << 40))).collect();
+    let places = zoos.iter_mut().map(|zoo| zoo as &mut dyn Place).collect();
+    let played = play(places, plan, &mut |_, _| {})?;
     let slo = played.search.slo().cloned().or_else(|| case.slo.clone());
     Ok(Ended { answer: played.search.answer(), slo, played })
 }

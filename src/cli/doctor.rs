@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use super::exit::of_connection;
 use super::sessions::StoreArgument;
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, interrupt};
 use crate::report::document;
 use crate::report::terminal::Channel;
 use crate::session::cluster;
+use crate::session::doctor::cluster::TriedImage;
 use crate::session::doctor::{self, DoctorSettings};
 use crate::terms::{Finding, FindingState};
 
@@ -18,7 +19,10 @@ Exits with 1 when something is bad.
 Examples:
   sweetspot doctor
   sweetspot doctor --quick --json
-  sweetspot doctor --place kubernetes --namespace web";
+  sweetspot doctor --place kubernetes --namespace web
+  sweetspot doctor --place kubernetes --generator-image registry.internal/sweetspot:1";
+
+const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 
 /// Checks whether this machine, or a cluster's namespace, is fit to measure on.
 #[derive(Debug, clap::Args)]
@@ -39,6 +43,13 @@ pub struct Arguments {
     /// A context of the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    /// An image of sweetspot that is run on each node of the cluster for some seconds: whether it
+    /// can be pulled there, the node's processor, its clock
+    #[arg(long, value_name = "IMAGE")]
+    generator_image: Option<String>,
+    /// Whether nodes pull it: Always, IfNotPresent or Never [default: as the cluster has it]
+    #[arg(long, value_name = "POLICY", requires = "generator_image", value_parser = PULL_POLICIES)]
+    generator_image_pull_policy: Option<String>,
     #[command(flatten)]
     store: StoreArgument,
     /// Print JSON: an array of findings.
@@ -79,9 +90,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 }
 
 fn of_machine(arguments: Arguments) -> Result<Vec<Finding>, UsageError> {
-    let Arguments { app, quick, store, namespace, context, .. } = arguments;
-    if namespace.or(context).is_some() {
-        let message = "--namespace and --context are for --place kubernetes".to_string();
+    let Arguments { app, quick, store, namespace, context, generator_image, .. } = arguments;
+    if namespace.or(context).or(generator_image).is_some() {
+        let message = "--namespace, --context and --generator-image are for --place kubernetes";
+        let message = message.to_string();
         return Err(UsageError { message });
     }
     if !app.is_dir() {
@@ -94,9 +106,13 @@ fn of_machine(arguments: Arguments) -> Result<Vec<Finding>, UsageError> {
     Ok(doctor::check(&DoctorSettings { quick, app, store }))
 }
 
-/// It only looks, so that a context which looks like production needs no yes.
+/// It only looks, or runs pods that do nothing, so that a context which looks like production needs
+/// no yes.
 fn of_cluster(arguments: &Arguments) -> anyhow::Result<Vec<Finding>> {
     let (context, namespace) = (arguments.context.as_deref(), arguments.namespace.as_deref());
     let found = cluster::connect(context, namespace, true).map_err(of_connection)?;
-    Ok(doctor::cluster::check(&found)?)
+    let pull_policy = arguments.generator_image_pull_policy.clone();
+    let image = arguments.generator_image.clone();
+    let tried = image.map(|image| TriedImage { image, pull_policy });
+    Ok(doctor::cluster::check(&found, tried.as_ref(), &interrupt::install())?)
 }

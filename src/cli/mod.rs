@@ -15,6 +15,7 @@ mod interrupt;
 mod lab;
 mod language;
 mod load;
+mod node;
 mod observe;
 mod options;
 mod order;
@@ -79,6 +80,8 @@ enum Verb {
     Ecs(ecs::Arguments),
     #[command(hide = true, name = "__order")]
     Order(order::Arguments),
+    #[command(hide = true, name = "__node")]
+    Node(node::Arguments),
 }
 
 /// Runs the command that was typed and returns its exit code; errors are printed here.
@@ -118,7 +121,7 @@ fn hide_value(mut error: clap::Error) -> clap::Error {
 }
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {
-    if !matches!(verb, Verb::Guardian(_) | Verb::Ecs(_) | Verb::Order(_)) {
+    if !matches!(verb, Verb::Guardian(_) | Verb::Ecs(_) | Verb::Order(_) | Verb::Node(_)) {
         crate::session::guardian::end_abandoned().iter().for_each(|line| eprintln!("{line}"));
     }
     match verb {
@@ -140,6 +143,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Guardian(arguments) => guardian::run(&arguments),
         Verb::Ecs(arguments) => ecs::run(&arguments),
         Verb::Order(arguments) => order::run(&arguments),
+        Verb::Node(arguments) => node::run(&arguments),
     }
 }
 

@@ -140,6 +140,10 @@ fn changes(
             written.values.iter().map(change).collect::<Result<_, _>>().map(|it| vec![it])
         }
         Subject::Setting(name) => {
+            let is_users = app.pods.as_ref().is_some_and(|pods| pods.cut.is_none());
+            if is_users && name == server::pods::CPUS {
+                return Err(WrittenError::OfDeployment { name: name.clone() });
+            }
             let change = |value: &String| {
                 server::check_setting(adapter, app.proxy, name, value)?;
                 let settings = BTreeMap::from([(name.clone(), value.clone())]);

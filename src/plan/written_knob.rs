@@ -55,6 +55,11 @@ pub enum WrittenError {
     OtherLanguage { set: String, server: &'static str },
     #[error("{name} is what tune sets by itself; leave it out")]
     Reserved { name: String },
+    #[error(
+        "a Deployment's pods are measured with the limits that it gives them; {name} is tried of \
+         an image (--image)"
+    )]
+    OfDeployment { name: String },
     #[error("{change} is what the app has already; name another value")]
     AsItIs { change: String },
     #[error("{change} is named twice; keep one of the two")]

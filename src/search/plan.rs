@@ -55,6 +55,8 @@ pub struct KnobChange {
     pub knob: String,
     /// As it is printed.
     pub name: String,
+    /// It gives the app another machine: what that does is told, and never recommended.
+    pub is_machine: bool,
     /// Why it cannot be tried here.
     pub ruled_out: Option<Obstacle>,
 }
@@ -145,7 +147,7 @@ mod tests {
     }
 
     fn change(ruled_out: Option<Obstacle>) -> KnobChange {
-        KnobChange { knob: "X".into(), name: "X=1".into(), ruled_out }
+        KnobChange { knob: "X".into(), name: "X=1".into(), is_machine: false, ruled_out }
     }
 
     #[test]

@@ -127,6 +127,11 @@ impl Screened<'_> {
             .map(|(at, _)| at)
     }
 
+    /// Those of them that may be recommended.
+    fn choices(&self) -> impl Iterator<Item = usize> {
+        self.tried().filter(|it| !self.ledger.plan.changes[*it].is_machine)
+    }
+
     fn level(&self, error: f64) -> f64 {
         1.0 - error / self.tried().count().max(1) as f64
     }
@@ -154,7 +159,7 @@ impl Screened<'_> {
 
     /// Does any change look as if its help had to be checked further?
     pub fn seems_to_help(&self) -> bool {
-        self.tried().any(|change| {
+        self.choices().any(|change| {
             let ratio = self.capacity_ratio(Variant::of(change), self.level(KNOBS_ERROR));
             ratio.is_some_and(|ratio| ratio.value > 1.0 + EQUIVALENCE)
         })
@@ -234,7 +239,7 @@ impl Screened<'_> {
     /// The best helpful change of each knob, the best first.
     fn helpful(&self) -> Vec<(usize, f64)> {
         let mut best: Vec<(usize, f64)> = Vec::new();
-        for change in self.tried() {
+        for change in self.choices() {
             let answer = self.change_answer(change);
             let helps = answer.capacity.filter(|_| answer.verdict == KnobVerdict::Helps);
             let Some(Estimate { value, .. }) = helps else { continue };

@@ -5,11 +5,12 @@
 //! those who keep them. Must not run, read or write anything.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
 use super::{Adapter, App, Inspection, MinThreads, Proxy, Recommended, nginx};
-use crate::terms::{Change, KnobLine, Obstacle, Settings, SettingsPlace};
+use crate::terms::{Change, Cores, KnobLine, Obstacle, Settings, SettingsPlace};
 
 /// What is changed of an app for a while; empty: it is as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,8 +70,13 @@ pub enum Values {
     Count,
     /// A number, possibly with a fraction.
     Number,
+    /// Cores of a processor, of which Kubernetes gives out thousandths.
+    Cores,
     OneOf(&'static [&'static str]),
 }
+
+/// With fewer no app server starts; more no machine has.
+const CORES: RangeInclusive<f64> = 0.01..=1024.0;
 
 impl Values {
     fn holds(self, value: &str) -> bool {
@@ -78,6 +84,7 @@ impl Values {
             Self::Switch => matches!(value, "true" | "false"),
             Self::Count => value.parse::<u32>().is_ok(),
             Self::Number => value.parse::<f64>().is_ok_and(|n| n.is_finite() && n >= 0.0),
+            Self::Cores => value.parse::<Cores>().is_ok_and(|cores| CORES.contains(&cores.get())),
             Self::OneOf(words) => words.contains(&value),
         }
     }
@@ -87,6 +94,7 @@ impl Values {
             Self::Switch => "true or false".into(),
             Self::Count => "a whole number".into(),
             Self::Number => "a number that is not negative".into(),
+            Self::Cores => format!("a number of cores from {} to {}", CORES.start(), CORES.end()),
             Self::OneOf(words) => format!("one of {}", words.join(", ")),
         }
     }
@@ -243,7 +251,7 @@ pub fn settings(adapter: &dyn Adapter, recommended: Recommended<'_>) -> Settings
 mod tests {
     use super::*;
     use crate::server::{Framework, find, tests};
-    use crate::terms::{Bytes, Configuration, Cores};
+    use crate::terms::{Bytes, Configuration};
 
     fn change(settings: &[(&str, &str)], env: &[(&str, &str)]) -> Change {
         let map = |list: &[(&str, &str)]| {

@@ -7,13 +7,15 @@
 use std::collections::BTreeMap;
 
 use super::command::{Command, advice_on, filled_in, has_place};
+use super::knobs::{Knob, Knobs, Values};
 use super::manifest::{Cut, Manifest};
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, ProcessFacts,
     Recipe, Recommended,
 };
 use crate::terms::{
-    BootFailureKind, Configuration, Role, Settings, SettingsError, SettingsPlace, Stated,
+    BootFailureKind, Change, Configuration, Cores, Role, Settings, SettingsError, SettingsPlace,
+    Stated,
 };
 
 /// A server of which nothing is known but the variables that its pods are given.
@@ -34,6 +36,13 @@ pub struct PodTemplate {
 
 /// The setting that says into how many pods the app is cut.
 pub const CUT: &str = "pods";
+
+/// The setting that says how many cores all pods of an image may use together.
+pub const CPUS: &str = "cpus";
+
+/// Of the pods that an image is tuned in. A limit is never recommended, so nobody writes it down.
+const KNOBS: Knobs =
+    Knobs { usual_file: None, list: &[Knob::new(CPUS, Values::Cores, |cores| cores.to_string())] };
 
 const ABOUT: About = About {
     name: "kubernetes",
@@ -58,6 +67,10 @@ impl Adapter for Pods {
 
     fn has_threads(&self, app: &App) -> bool {
         uses(&app.env, "threads")
+    }
+
+    fn knobs(&self) -> Knobs {
+        KNOBS
     }
 
     fn inspect(&self, _app: &App) -> Option<CommandLine> {
@@ -102,6 +115,21 @@ pub fn count(app: &App) -> u16 {
     tried.or(app.pods.as_ref().and_then(|pods| pods.cut)).unwrap_or(1)
 }
 
+/// How many cores all pods together may use in place of the plan's; `None`: the plan's.
+pub fn cpus(app: &App) -> Option<Cores> {
+    app.changed.settings.get(CPUS)?.parse().ok()
+}
+
+/// Is this another limit of CPU, and nothing else?
+pub fn is_of_cpus(change: &Change) -> bool {
+    cpus_of(change).is_some() && change.settings.len() == 1 && change.env.is_empty()
+}
+
+/// The cores that this change lets all pods use together.
+pub fn cpus_of(change: &Change) -> Option<Cores> {
+    change.settings.get(CPUS)?.parse().ok()
+}
+
 /// What each of the app's pods has of a configuration of all together; at least one worker.
 pub fn share(app: &App, all: Configuration) -> Configuration {
     let workers = (all.workers.get() / count(app)).max(1);
@@ -139,7 +167,6 @@ mod tests {
     use crate::server::command::environment;
     use crate::server::tests::{inspection, obeying, settings};
     use crate::server::{ADAPTERS, find};
-    use crate::terms::Change;
 
     fn app(env: &[(&str, &str)]) -> App {
         let pods =

@@ -15,7 +15,7 @@ use crate::terms::{Configuration, Variant};
 use crate::trial::{Progress, Runner};
 
 /// A runner for each place.
-pub(super) struct Crew<'a> {
+pub struct Crew<'a> {
     runners: Vec<Runner<'a>>,
     /// How often each setting was started on each place: settings that are compared take turns on
     /// them, so that no place is one setting's.

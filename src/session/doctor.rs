@@ -11,13 +11,15 @@ mod probe;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::load;
 use crate::monitor::{self, Cores, groups, host};
 use crate::place::local::cgroup;
 use crate::plan::{self, choose_server};
-use crate::terms::{BusiestProcess, Bytes, Doubt, Finding, FindingState, LocalPorts, Warning};
+use crate::terms::{
+    BusiestProcess, Bytes, Doubt, Finding, FindingState, LocalPorts, NodeSaid, Warning,
+};
 use classify::Busy;
 
 /// What the checks look at besides the machine.
@@ -29,6 +31,17 @@ pub struct DoctorSettings {
     pub app: PathBuf,
     /// Where the store will be; the folder need not exist yet.
     pub store: PathBuf,
+}
+
+/// What this machine says of itself to who looks at a cluster's nodes.
+pub fn this_node() -> NodeSaid {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    NodeSaid {
+        at_s: since.as_secs_f64(),
+        cpu_model: host::cpu_model(),
+        kernel: host::kernel(),
+        cores: host::allowed_cores(0).len() as u32,
+    }
 }
 
 /// Runs all checks; takes about two and a half seconds, or one when quick.

@@ -18,6 +18,7 @@ pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
     let change = |change: &Change| KnobChange {
         knob: change.knob.clone(),
         name: change.name.clone(),
+        is_machine: server::pods::cpus_of(change).is_some(),
         ruled_out: server::find(&plan.server)
             .and_then(|adapter| server::in_the_way(adapter, inspection, change)),
     };
@@ -39,7 +40,7 @@ pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
         workers: found.at.workers.get(),
         threads: found.at.threads.get(),
         interval_level: found.level,
-        results: results.map(|(change, answer)| result(change, answer)).collect(),
+        results: results.map(|(change, answer)| result(plan, change, answer)).collect(),
         at_one_rate: found.at_one_rate,
         together: found.together.as_ref().map(check),
         neighbours: found.neighbours.iter().map(check).collect(),
@@ -50,7 +51,8 @@ pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
     }
 }
 
-fn result(change: &Change, answer: &ChangeAnswer) -> KnobResult {
+fn result(plan: &Plan, change: &Change, answer: &ChangeAnswer) -> KnobResult {
+    let cpus = server::pods::cpus_of(change).zip(plan.cores);
     KnobResult {
         knob: change.knob.clone(),
         change: change.name.clone(),
@@ -62,6 +64,7 @@ fn result(change: &Change, answer: &ChangeAnswer) -> KnobResult {
         blocks: answer.capacity.map_or(0, |ratio| ratio.count as u32),
         more_s: answer.more_s,
         at_one_rate: answer.at_one_rate,
+        cpus_ratio: cpus.map(|(cpus, all)| cpus.get() / all.get()),
         reason: answer.reason.clone().map(Stated::Fact),
     }
 }
@@ -100,7 +103,9 @@ pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<KnobsNote> {
         None => None,
     };
     let changes = plan.changes.iter().zip(&found.changes);
-    let helps = changes.filter(|(_, answer)| answer.verdict == KnobVerdict::Helps);
+    let helps = changes.filter(|(change, answer)| {
+        answer.verdict == KnobVerdict::Helps && server::pods::cpus_of(change).is_none()
+    });
     let knobs: BTreeSet<&str> = helps.map(|(change, _)| change.knob.as_str()).collect();
     let of_several = (knobs.len() > 1 && found.together.is_none())
         .then(|| KnobsNote::NotTriedTogether { changes: names() });

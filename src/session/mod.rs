@@ -3,7 +3,7 @@
 pub mod advise;
 pub mod cluster;
 pub mod compare;
-mod crew;
+pub mod crew;
 mod decision;
 pub mod doctor;
 mod drive;

@@ -121,6 +121,11 @@ pub enum ClusterCheck {
     NodesFound { nodes: Option<Vec<NodesAlike>> },
     /// What quotas of the namespace leave; null: not visible.
     QuotasFound { quotas: Option<Vec<QuotaLeft>> },
+    /// Whether the cluster serves what pods use of CPU, by which an autoscaler goes; null: it
+    /// doesn't say.
+    PodMetricsFound { are_served: Option<bool> },
+    /// What pods of this image saw, one on each node.
+    NodesLookedAt { image: String, looks: Vec<NodeLook> },
 }
 
 impl From<ClusterCheck> for MachineCheck {
@@ -140,6 +145,31 @@ pub struct NodesAlike {
     pub memory_gib: u64,
     /// They are ready, and nobody has closed them.
     pub take_pods: bool,
+}
+
+/// What a node says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeSaid {
+    /// Seconds since 1970, by its clock, when it said so.
+    pub at_s: f64,
+    pub cpu_model: String,
+    /// Release.
+    pub kernel: String,
+    /// That a pod may run on.
+    pub cores: u32,
+}
+
+/// A node, as a pod on it found it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeLook {
+    /// Its name; empty where no node took the pod.
+    pub node: String,
+    /// Null: the pod doesn't run, or could not be asked.
+    pub said: Option<NodeSaid>,
+    /// Seconds by which its clock is ahead of ours (below zero: behind), at least and at most.
+    pub clock_ahead_s: Option<[f64; 2]>,
+    /// Why the pod doesn't run, or could not be asked.
+    pub why: Option<String>,
 }
 
 /// One resource of a quota, in amounts as Kubernetes writes them.
@@ -266,6 +296,8 @@ impl MachineCheck {
                 ClusterCheck::RightsFound { .. } => "rights",
                 ClusterCheck::NodesFound { .. } => "nodes",
                 ClusterCheck::QuotasFound { .. } => "quotas",
+                ClusterCheck::PodMetricsFound { .. } => "pod_metrics",
+                ClusterCheck::NodesLookedAt { .. } => "pods_on_nodes",
             },
         }
     }

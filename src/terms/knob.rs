@@ -108,6 +108,10 @@ pub struct KnobResult {
     /// What was seen at the rate that is the same for all; null where only capacities are compared.
     #[serde(default)]
     pub at_one_rate: Option<AtOneRate>,
+    /// Cores that the app may use with the change divided by those without: where the change is
+    /// another limit of CPU, which is told and never recommended; else null.
+    #[serde(default)]
+    pub cpus_ratio: Option<f64>,
     /// Why it could not be run or was not measured; empty otherwise.
     #[serde(with = "or_empty")]
     #[schemars(with = "Stated<Obstacle>")]

@@ -95,7 +95,8 @@ pub use failure::{
 pub use figure_kind::FigureKind;
 pub use finding::{
     BusiestProcess, ClusterCheck, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts,
-    MachineCheck, MemoryLeft, NodesAlike, NoiseSpread, Priority, QuotaLeft, RefusedGroup,
+    MachineCheck, MemoryLeft, NodeLook, NodeSaid, NodesAlike, NoiseSpread, Priority, QuotaLeft,
+    RefusedGroup,
 };
 pub use framework::Framework;
 pub use goals::{GoalList, GoalScope, Goals, GoalsError, OwnGoal, Part, PlannedGoal};

@@ -279,6 +279,7 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
         changes: vec![sweetspot::search::KnobChange {
             knob: "A".into(),
             name: "A=1".into(),
+            is_machine: false,
             ruled_out: None,
         }],
         places: 1,

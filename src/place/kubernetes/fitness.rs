@@ -49,6 +49,8 @@ pub struct Fitness {
     pub nodes: Option<Vec<NodesAlike>>,
     /// `None`: quotas may not be listed.
     pub quotas: Option<Vec<QuotaLeft>>,
+    /// What pods use of CPU can be asked for; `None`: it is not said.
+    pub serves_metrics: Option<bool>,
 }
 
 /// Looks at a namespace; nothing is made in it.
@@ -62,7 +64,9 @@ pub fn look(api: &dyn Api, namespace: &str) -> Result<Fitness, ApiError> {
     // A role for one namespace seldom has these.
     let nodes = permitted(api, "/api/v1/nodes")?;
     let quotas = permitted(api, &paths::core(namespace, "resourcequotas"))?;
+    let metrics = permitted(api, "/apis/metrics.k8s.io/v1beta1")?;
     Ok(Fitness {
+        serves_metrics: metrics.map(|found| found.is_some()),
         version: version["gitVersion"].as_str().unwrap_or_default().to_string(),
         is_missing: this == Some(None),
         missing: missing.into_iter().collect::<Result<_, ApiError>>()?,

@@ -27,11 +27,16 @@ pub fn facts(lines: &[String]) -> Facts {
             facts.kernel = line.trim().to_string();
             continue;
         };
-        let value = value.trim();
-        match name.trim() {
+        let (name, value) = (name.trim(), value.trim());
+        match name {
             "processor" => facts.cores += 1,
             "Cpus_allowed_list" => facts.allowed = count(value),
             "model name" if facts.cpu_model.is_empty() => facts.cpu_model = value.to_string(),
+            // ARM's processors have no name there.
+            "CPU implementer" | "CPU part" if facts.cores <= 1 => {
+                facts.cpu_model = format!("{} {name} {value}", facts.cpu_model);
+                facts.cpu_model = facts.cpu_model.trim().to_string();
+            }
             "MemTotal" => {
                 let kib = value.strip_suffix("kB").and_then(|it| it.trim().parse::<u64>().ok());
                 facts.memory_bytes = kib.unwrap_or(0) << 10;
@@ -70,6 +75,10 @@ mod tests {
             kernel: "6.1.0-9".into(),
         };
         assert_eq!(facts(&lines), expected);
+        let arm = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n\
+                   processor\t: 1\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+        let lines: Vec<String> = arm.lines().map(str::to_string).collect();
+        assert_eq!(facts(&lines).cpu_model, "CPU implementer 0x41 CPU part 0xd0c");
         assert_eq!(facts(&[]), Facts::default());
     }
 }

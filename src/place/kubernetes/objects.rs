@@ -79,6 +79,18 @@ pub fn generators(
     job(run, "generator", pod, (count, &spread), container, Some(owner))
 }
 
+/// Pods that stand on as many nodes as there are of them, and send nothing.
+pub fn lookers(run: &str, role: &str, pod: &PodOf, (count, arguments): (u16, &[String])) -> Value {
+    let size = (&*format!("{}m", (1e3 * pod.cpus).round()), &*pod.memory_bytes.to_string());
+    let spread = json!({ "topologySpreadConstraints": [{
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": { "matchLabels": { "sweetspot/run": run } },
+    }]});
+    job(run, role, pod, (count, &spread), container(role, pod, arguments, "", size), None)
+}
+
 /// Files that pods of a run read, in a folder of their own. A Secret, as headers and bodies are
 /// among them; we make it and never read one.
 pub fn files(run: &str, files: &BTreeMap<String, String>, owner: &Value) -> Value {

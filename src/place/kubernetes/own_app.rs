@@ -63,9 +63,11 @@ impl OwnApp {
         Some([(SESSION.to_string(), session.clone())].into())
     }
 
-    /// What each of so many pods may use: cores and bytes of memory.
-    pub fn share(&self, pods: u16) -> (f64, u64) {
-        (self.cores.get() / f64::from(pods), self.memory.0 / u64::from(pods))
+    /// What each of so many pods may use: cores and bytes of memory. `cpus`: cores of all together
+    /// that are tried in place of its own.
+    pub fn share(&self, pods: u16, cpus: Option<Cores>) -> (f64, u64) {
+        let cores = cpus.unwrap_or(self.cores).get();
+        (cores / f64::from(pods), self.memory.0 / u64::from(pods))
     }
 
     fn deployment(&self, name: &str) -> Value {
@@ -184,7 +186,8 @@ mod tests {
         let container = &made["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(container["resources"]["limits"], container["resources"]["requests"]);
         assert_eq!(container["imagePullPolicy"], "Never");
-        assert_eq!(own.share(2), (0.75, 256 << 20));
+        assert_eq!(own.share(2, None), (0.75, 256 << 20));
+        assert_eq!(own.share(2, Cores::new(1.0).ok()), (0.5, 256 << 20));
         let selector = &own.service("x")["spec"]["selector"];
         assert_eq!(selector, &made["spec"]["template"]["metadata"]["labels"]);
     }

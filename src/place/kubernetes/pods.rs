@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::terms::{BootEnd, ProcessEnd, ServerEnd};
+
 /// How a pod stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
@@ -149,7 +151,32 @@ pub fn why_not_begun(pod: &Value, container: &str) -> Option<String> {
     })
 }
 
-fn status_of(pod: &Value, container: &str) -> Value {
+/// Why this pod will not come up; `None`: it may.
+pub fn not_coming(pod: &Value, container: &str) -> Option<BootEnd> {
+    if let Some(error) = why_not_begun(pod, container) {
+        return Some(BootEnd::NotRun { error });
+    }
+    if let Some(code) = ended(pod, container) {
+        let how = ServerEnd::ProcessEnded { how: end_of(code) };
+        return Some(BootEnd::EndedEarly { how });
+    }
+    match state(pod) {
+        State::Failed(error) => Some(BootEnd::NotRun { error }),
+        _ => None,
+    }
+}
+
+/// As shells have it, a signal's number is added to 128.
+pub fn end_of(code: i64) -> ProcessEnd {
+    match i32::try_from(code) {
+        Ok(code @ 129..=192) => ProcessEnd::Signal(code - 128),
+        Ok(code) => ProcessEnd::ExitStatus(code),
+        Err(_) => ProcessEnd::Other(code.to_string()),
+    }
+}
+
+/// What the API server, or the node, says of this container.
+pub fn status_of(pod: &Value, container: &str) -> Value {
     let all = pod["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
     all.into_iter().find(|one| one["name"] == *container).unwrap_or_default()
 }
@@ -229,6 +256,12 @@ mod tests {
         assert_eq!((restarts(&pod, "app"), ended(&pod, "app")), (2, Some(137)));
         assert_eq!((restarts(&pod, "proxy"), ended(&pod, "proxy")), (7, None));
         assert_eq!((restarts(&pod, "none"), ended(&pod, "none")), (0, None));
+    }
+
+    #[test]
+    fn how_a_container_ended_is_told_as_a_shell_does() {
+        assert_eq!(end_of(137), ProcessEnd::Signal(9));
+        assert_eq!(end_of(1), ProcessEnd::ExitStatus(1));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! In: their names. Out: what they used together.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::api::{Api, ApiError};
@@ -21,16 +22,27 @@ pub struct RunningPod {
 /// All of one start.
 pub struct RunningPods {
     pub pods: Vec<RunningPod>,
-    /// What each of them runs with, and how many cores it may use.
-    each: Configuration,
-    cores: f64,
+    /// What each of them runs with, was told, and may use: cores and bytes of memory.
+    pub each: Configuration,
+    pub variables: BTreeMap<String, String>,
+    pub share: (f64, u64),
 }
 
 impl RunningPods {
     /// `pods`: names and restarts.
-    pub fn new(pods: Vec<(String, u64)>, each: Configuration, cores: f64) -> Self {
+    pub fn new(
+        pods: Vec<(String, u64)>,
+        (each, variables): (Configuration, BTreeMap<String, String>),
+        share: (f64, u64),
+    ) -> Self {
         let pod = |(name, restarts)| RunningPod { name, restarts, watching: None };
-        Self { pods: pods.into_iter().map(pod).collect(), each, cores }
+        Self { pods: pods.into_iter().map(pod).collect(), each, variables, share }
+    }
+
+    /// The same pods, now that each may use this much.
+    pub fn with_share(self, share: (f64, u64)) -> Self {
+        let pods = self.pods.into_iter().map(|pod| (pod.name, pod.restarts)).collect();
+        Self::new(pods, (self.each, self.variables), share)
     }
 
     /// Looks into their containers, where nobody does, or not any more. `path`: of the namespace's
@@ -41,7 +53,7 @@ impl RunningPods {
                 let path = format!("{path}/{}", pod.name);
                 // Where nothing may be run, or there is no shell, nothing is seen.
                 let lines = lines(api, &path, container).ok();
-                pod.watching = lines.map(|lines| Watching::of(lines, self.each, self.cores));
+                pod.watching = lines.map(|lines| Watching::of(lines, self.each, self.share.0));
             }
         }
     }
@@ -51,7 +63,7 @@ impl RunningPods {
         let of = |pod: &RunningPod| {
             pod.watching.as_ref().map_or_else(watching::nothing, |it| it.record(origin))
         };
-        let cores = self.cores * self.pods.len() as f64;
+        let cores = self.share.0 * self.pods.len() as f64;
         usage::together(self.pods.iter().map(of).collect(), cores)
     }
 }

@@ -23,6 +23,7 @@ use super::loads::Loads;
 use super::objects::PodOf;
 use super::own_app::{Made, OwnApp};
 use super::patience::patiently;
+use super::resize::resize;
 use super::running::{RunningPod, RunningPods};
 use super::service::{self, Door};
 use super::{found, paths, pods};
@@ -274,6 +275,31 @@ impl<'a> Pods<'a> {
         Ok(())
     }
 
+    /// Where pods run that differ from what is wanted by their limit of CPU alone, and such limits
+    /// are all that is tried, these pods are given another. False: there is to be a start. Beside
+    /// changes that take a fresh start nothing may be warm.
+    fn resize(
+        &mut self,
+        count: u16,
+        (each, variables): (Configuration, &BTreeMap<String, String>),
+        limits: Option<(f64, u64)>,
+    ) -> Result<bool, PlaceError> {
+        let (Some(running), Some(share)) = (self.running.take(), limits) else { return Ok(false) };
+        let is_same = running.pods.len() == usize::from(count)
+            && (running.each, &running.variables) == (each, variables)
+            && running.share.1 == share.1;
+        let is_warm = self.settings.changes.iter().all(server::pods::is_of_cpus);
+        if !is_same || !is_warm || running.share.0 == share.0 {
+            return Ok(false);
+        }
+        let names: Vec<String> = running.pods.iter().map(|pod| pod.name.clone()).collect();
+        let wanted = (&*self.container.name, share.0, share.1);
+        let is_done = resize(self.api, &self.core("pods"), &names, wanted, &self.stop);
+        let is_done = is_done.map_err(cluster)?;
+        self.running = is_done.then(|| running.with_share(share));
+        Ok(is_done)
+    }
+
     /// For whoever else wants to tune the same, now and then.
     fn give_a_sign(&self) -> Result<(), PlaceError> {
         match self.lease.is_due() {
@@ -301,17 +327,7 @@ impl<'a> Pods<'a> {
         if !deployment::is_of_start(pod, &self.settings.run, self.starts) {
             return None;
         }
-        if let Some(error) = pods::why_not_begun(pod, &self.container.name) {
-            return Some(BootEnd::NotRun { error });
-        }
-        if let Some(code) = pods::ended(pod, &self.container.name) {
-            let how = ServerEnd::ProcessEnded { how: end_of(code) };
-            return Some(BootEnd::EndedEarly { how });
-        }
-        match pods::state(pod) {
-            pods::State::Failed(error) => Some(BootEnd::NotRun { error }),
-            _ => None,
-        }
+        pods::not_coming(pod, &self.container.name)
     }
 
     /// Its pods, those that are about to end among them.
@@ -402,7 +418,7 @@ impl<'a> Pods<'a> {
         let how = match &pod {
             None => ProcessEnd::Other("its pod was removed".into()),
             Some(pod) if pods::restarts(pod, name) > running.restarts => {
-                end_of(pods::ended(pod, name).unwrap_or_default())
+                pods::end_of(pods::ended(pod, name).unwrap_or_default())
             }
             Some(pod) if pods::is_lost(pod) => {
                 ProcessEnd::Other("its node does not answer any more".into())
@@ -473,23 +489,29 @@ impl Place for Pods<'_> {
         configuration: Configuration,
         variant: Variant,
     ) -> Result<Started, PlaceError> {
-        self.running = None;
-        self.starts += 1;
         self.give_a_sign()?;
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
         let (count, each) = (server::pods::count(&app), server::pods::share(&app, configuration));
+        let own = self.settings.own.as_ref();
+        let limits = own.map(|own| own.share(count, server::pods::cpus(&app)));
+        let variables = server::command::environment(&app, each);
+        let began = Instant::now();
+        if self.resize(count, (each, &variables), limits)? {
+            self.watch_again();
+            return Ok(Started::Ready { boot: began.elapsed() });
+        }
+        self.starts += 1;
         let wanted = Wanted {
             container: &self.container,
-            variables: &server::command::environment(&app, each),
+            variables: &variables,
             path: &self.settings.ready_path,
             port: &self.door.target_port,
             pods: count,
-            limits: self.settings.own.as_ref().map(|own| own.share(count)),
+            limits,
             run: &self.settings.run,
             start: self.starts,
         };
         let spec = deployment::spec(&self.changing.original(), &wanted);
-        let began = Instant::now();
         let generation = self.set(&spec)?;
         let pods = match self.await_pods(generation, count)? {
             Came::Up(pods) => pods,
@@ -504,8 +526,9 @@ impl Place for Pods<'_> {
                 return Ok(Started::Failed(*failure));
             }
         }
-        let cores = self.machine.cores.get() / f64::from(count);
-        self.running = Some(RunningPods::new(pods, each, cores));
+        let of_machine = || (self.machine.cores.get() / f64::from(count), 0);
+        let share = limits.unwrap_or_else(of_machine);
+        self.running = Some(RunningPods::new(pods, (each, variables), share));
         self.watch_again();
         Ok(Started::Ready { boot })
     }
@@ -568,25 +591,5 @@ fn held(error: &LeaseError, deployment: &str) -> String {
              least; wait for its end"
         ),
         LeaseError::Api(error) => error.to_string(),
-    }
-}
-
-/// As shells have it, a signal's number is added to 128.
-fn end_of(code: i64) -> ProcessEnd {
-    match i32::try_from(code) {
-        Ok(code @ 129..=192) => ProcessEnd::Signal(code - 128),
-        Ok(code) => ProcessEnd::ExitStatus(code),
-        Err(_) => ProcessEnd::Other(code.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn how_a_container_ended_is_told_as_a_shell_does() {
-        assert_eq!(end_of(137), ProcessEnd::Signal(9));
-        assert_eq!(end_of(1), ProcessEnd::ExitStatus(1));
     }
 }

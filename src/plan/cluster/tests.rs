@@ -57,6 +57,11 @@ fn deployment_of_image() -> Typed {
     Typed::default().with(Key::Image, "shop:1").with(Key::GeneratorImage, "sweetspot:1")
 }
 
+fn with_limits(typed: Typed) -> Typed {
+    let given = [(Key::Port, "3000"), (Key::Cpus, "4"), (Key::Memory, "4GiB")];
+    given.iter().fold(typed, |typed, (key, value)| typed.with(*key, *value))
+}
+
 fn with_env(env: &[&str]) -> Typed {
     deployment().with_all(Key::Env, env.iter().copied())
 }
@@ -277,11 +282,7 @@ fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
 #[test]
 fn an_image_is_cut_into_pods_that_share_workers_evenly() {
     let here = Here::new("");
-    let cut = |pods: &str| {
-        let given = [(Key::Port, "3000"), (Key::Cpus, "4"), (Key::Memory, "4GiB")];
-        let typed = deployment_of_image().with(Key::Pods, pods);
-        given.iter().fold(typed, |typed, (key, value)| typed.with(*key, *value))
-    };
+    let cut = |pods: &str| with_limits(deployment_of_image()).with(Key::Pods, pods);
     let plan = here.plan(&cut("4,1,2"));
     assert_eq!(counts(&plan).0, [4, 8]);
     let names: Vec<_> = plan.changes.iter().map(|change| change.name.as_str()).collect();
@@ -324,8 +325,14 @@ fn variables_can_be_knobs_and_settings_of_a_server_cannot() {
     let plan = here.plan(&knob("MALLOC_ARENA_MAX=2,3"));
     let names: Vec<_> = plan.changes.iter().map(|change| change.name.as_str()).collect();
     assert_eq!(names, ["MALLOC_ARENA_MAX=2", "MALLOC_ARENA_MAX=3"]);
+    let of_image = |text: &str| with_limits(deployment_of_image()).with(Key::Knob, text);
+    let plan = here.plan(&of_image("cpus=0.5,2"));
+    assert!(plan.changes.iter().all(crate::server::pods::is_of_cpus), "{:?}", plan.changes);
+    let error = here.refused(&of_image("cpus=0"));
+    assert!(error.contains("cpus is a number of cores from 0.01 to 1024, not '0'"), "{error}");
     for (text, expected) in [
         ("preload_app=true", "the Deployment has no setting 'preload_app' that can be tried"),
+        ("cpus=2", "a Deployment's pods are measured with the limits that it gives them"),
         ("RAILS_MAX_THREADS=7", "RAILS_MAX_THREADS is what tune sets by itself; leave it out"),
     ] {
         let error = here.refused(&knob(text));

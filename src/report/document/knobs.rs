@@ -132,6 +132,9 @@ fn verdict(result: &KnobResult, language: Language) -> String {
     let say = language.phrases();
     let more = result.more_s.map(|more| say.span(more));
     let reason = result.reason.as_ref().map(|reason| language.say(reason));
+    if let (Some(cpus), Some(capacity)) = (result.cpus_ratio, result.capacity_ratio) {
+        return say.with_other_cpus(cpus, capacity / cpus);
+    }
     say.knob_outcome(&match (result.verdict, reason.as_deref()) {
         (KnobVerdict::Helps, _) => KnobOutcome::Helps,
         (KnobVerdict::Hurts, _) => KnobOutcome::Hurts,
@@ -183,6 +186,7 @@ mod tests {
             blocks: 3,
             more_s,
             at_one_rate: None,
+            cpus_ratio: None,
             reason: (!reason.is_empty()).then(|| Stated::Verbatim(reason.into())),
         }
     }

@@ -462,6 +462,11 @@ impl Phrases for English {
         format!("{setting} beside {chosen}, both with {changes}")
     }
 
+    fn with_other_cpus(&self, cpus: f64, per_core: f64) -> String {
+        let (cpus, per_core) = (figures::percent(cpus), figures::percent(per_core));
+        format!("with {cpus} of the CPU, of which each core holds {per_core} as much")
+    }
+
     fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String {
         match outcome {
             KnobOutcome::Helps => "helps".to_string(),

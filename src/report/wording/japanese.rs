@@ -470,6 +470,11 @@ impl Phrases for Japanese {
         format!("{setting} と {chosen} の比較、どちらも {changes}")
     }
 
+    fn with_other_cpus(&self, cpus: f64, per_core: f64) -> String {
+        let (cpus, per_core) = (figures::percent(cpus), figures::percent(per_core));
+        format!("CPU は {cpus}、1 コアあたりでさばける量は {per_core}")
+    }
+
     fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String {
         match outcome {
             KnobOutcome::Helps => "効果あり".to_string(),

@@ -342,6 +342,9 @@ pub trait Phrases: PlanPhrases + Sync {
     fn knobs_gain(&self, names: &str, ratio: &str, interval: &str, better: Option<&str>) -> String;
     fn knobs_together(&self, changes: &str) -> String;
     fn knobs_beside(&self, setting: &str, chosen: &str, changes: &str) -> String;
+    /// What a limit of CPU is of the plan's, and what a core of it holds of what one of the plan's
+    /// does.
+    fn with_other_cpus(&self, cpus: f64, per_core: f64) -> String;
     fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String;
     fn knob_figures(&self, capacity: &str, memory: &str) -> String;
 

@@ -1,12 +1,19 @@
 //! `sweetspot doctor --place kubernetes`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::cluster::Namespace;
 use crate::process::{Ended, ended, program, wait_until};
 use crate::schema::assert_valid;
+
+/// Of the program that is tested.
+const GENERATOR_IMAGE: &str = "sweetspot.test/sweetspot:1";
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A quota that another Job would be beyond.
 const QUOTA: &str = "
@@ -63,4 +70,38 @@ fn what_a_namespace_lacks_is_said_before_anything_is_measured() {
     let elsewhere = doctor(&namespace, &namespace.admin(), &["--namespace", "no-such"]);
     elsewhere.assert_code(1);
     elsewhere.assert_says(&["namespace no-such, which is not there"]);
+}
+
+#[test]
+fn a_pod_on_each_node_says_its_processor_and_its_clock_or_why_it_does_not_run() {
+    let Some(namespace) = Namespace::new("doctor-nodes") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
+    let objects = namespace.listed("jobs,pods");
+    let on_nodes = |kubeconfig: &Path, image: &str| {
+        let arguments = ["--generator-image", image, "--generator-image-pull-policy", "Never"];
+        let ended = doctor(&namespace, kubeconfig, &[&arguments[..], &["--json"]].concat());
+        let findings = ended.json();
+        assert_valid("doctor.schema.json", &findings);
+        let found = finding(&findings, "pods_on_nodes")[0].clone();
+        (ended.code, found["state"].clone(), found["fact"]["looks"].as_array().unwrap().clone())
+    };
+    let (code, state, looks) = on_nodes(&namespace.admin(), GENERATOR_IMAGE);
+    assert_eq!((code, state), (Some(0), "ok".into()), "{looks:#?}");
+    let nodes: BTreeSet<String> = looks.iter().map(|look| look["node"].to_string()).collect();
+    assert_eq!(nodes.len(), 2, "{looks:#?}");
+    let here = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    for look in &looks {
+        // Nodes of this machine have its kernel, and its clock.
+        assert_eq!(look["said"]["kernel"], here.trim(), "{look:#}");
+        let [least_s, most_s] = [0, 1].map(|at| look["clock_ahead_s"][at].as_f64().unwrap());
+        assert!(least_s <= 0.0 && most_s >= 0.0, "{look:#}");
+    }
+    // Who may not list nodes looks at one.
+    let (code, _, looks) = on_nodes(&account, GENERATOR_IMAGE);
+    assert_eq!((code, looks.len()), (Some(0), 1), "{looks:#?}");
+    let (code, state, looks) = on_nodes(&namespace.admin(), "sweetspot.test/none:1");
+    assert_eq!((code, state), (Some(1), "bad".into()), "{looks:#?}");
+    assert!(looks[0]["why"].as_str().unwrap().contains("ErrImageNeverPull"), "{looks:#?}");
+    namespace.await_listed("jobs,pods", &objects, PATIENCE);
 }

@@ -1,6 +1,6 @@
 //! `sweetspot tune --deployment`, and `sweetspot restore`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -287,6 +287,36 @@ fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
     let resources = serde_json::json!({ "limits": has, "requests": has });
     assert_eq!(container["resources"], resources);
     namespace.kubectl(&["delete", "deployment", "shop"]);
+}
+
+#[test]
+fn a_warm_pod_of_an_image_goes_through_limits_of_cpu() {
+    let Some(namespace) = Namespace::new("tune-cpus") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
+    let asked = ["--knob", "cpus=0.4", "--workers", "1", "--threads", "4", "--budget", "3m"];
+    let mut command = namespace.tune_image(folder.path(), &[&asked[..], &["--json"]].concat());
+    command.env("KUBECONFIG", &account);
+    let mut running = Running::begin(command);
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let goes_there_and_back = || {
+        let pods = namespace.kubectl(&["get", "pods", "-l", "sweetspot/app", "-o", "json"]);
+        for pod in pods["items"].as_array().unwrap() {
+            let of_pod = seen.entry(pod["metadata"]["uid"].to_string()).or_default();
+            let has = &pod["status"]["containerStatuses"][0]["resources"]["limits"]["cpu"];
+            of_pod.extend(has.as_str().map(str::to_string));
+        }
+        seen.values().any(|of_pod| of_pod.len() == 2)
+    };
+    await_while_it_runs(&mut running, "one pod with two limits", goes_there_and_back);
+    let result = result_of(running);
+    let tried = &result["knobs"]["results"][0];
+    assert_eq!((&tried["change"], &tried["cpus_ratio"]), (&"cpus=0.4".into(), &0.4.into()));
+    let ratio = tried["capacity_ratio"].as_f64().unwrap();
+    assert!((0.2..0.7).contains(&ratio), "{tried:#}");
+    assert_eq!(result["knobs"]["recommended"], serde_json::json!([]));
+    let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
+    assert!(lines.contains("cpu=1000m") && !lines.contains("cpus"), "{lines}");
 }
 
 #[test]

@@ -121,6 +121,7 @@ fn knobs() -> KnobsReport {
         blocks: 3,
         more_s,
         at_one_rate: None,
+        cpus_ratio: None,
         reason: None,
     };
     let [arenas, preload] = &changes()[..] else { unreachable!() };

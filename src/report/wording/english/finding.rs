@@ -1,10 +1,11 @@
 //! What `doctor` found, in English.
 
 use super::limit_refusal;
+use crate::report::figures;
 use crate::report::wording::FindingWords;
 use crate::terms::{
-    Bytes, ClusterCheck, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike,
-    Priority, QuotaLeft, RefusedGroup,
+    Bytes, ClusterCheck, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodeLook,
+    NodesAlike, Priority, QuotaLeft, RefusedGroup,
 };
 
 const NOT_VISIBLE: &str = "not visible";
@@ -42,6 +43,8 @@ fn what(check: &MachineCheck) -> &str {
             ClusterCheck::RightsFound { .. } => "rights",
             ClusterCheck::NodesFound { .. } => "nodes",
             ClusterCheck::QuotasFound { .. } => "quotas",
+            ClusterCheck::PodMetricsFound { .. } => "pods' metrics",
+            ClusterCheck::NodesLookedAt { .. } => "pods on nodes",
         },
     }
 }
@@ -125,6 +128,14 @@ fn of_cluster(check: &ClusterCheck) -> String {
         }
         ClusterCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
         ClusterCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
+        ClusterCheck::PodMetricsFound { are_served: None } => NOT_VISIBLE.into(),
+        ClusterCheck::PodMetricsFound { are_served: Some(true) } => {
+            "served, so that an autoscaler can go by CPU".into()
+        }
+        ClusterCheck::PodMetricsFound { are_served: Some(false) } => "not served".into(),
+        ClusterCheck::NodesLookedAt { image, looks } => {
+            format!("{image}: {}", each(Some(looks), node_look))
+        }
     }
 }
 
@@ -140,6 +151,21 @@ fn nodes_alike(nodes: &NodesAlike) -> String {
     let NodesAlike { count, architecture, kernel, cores, memory_gib, take_pods } = nodes;
     let closed = if *take_pods { "" } else { ", taking no pods" };
     format!("{count} of {cores} cores and {memory_gib} GiB, {architecture}, {kernel}{closed}")
+}
+
+fn node_look(look: &NodeLook) -> String {
+    let NodeLook { node, said, clock_ahead_s, why } = look;
+    let node = if node.is_empty() { "no node" } else { node };
+    let said = said.as_ref().map(|it| format!("{}, {}", it.cpu_model, it.kernel));
+    let clock = clock_ahead_s.map(|[least, most]| match (least, most) {
+        (..=0.0, 0.0..) => {
+            format!("its clock right within {}", figures::latency(most.max(-least)))
+        }
+        (0.0.., _) => format!("its clock at least {} ahead", figures::latency(least)),
+        _ => format!("its clock at least {} behind", figures::latency(-most)),
+    });
+    let parts: Vec<String> = said.into_iter().chain(clock).chain(why.clone()).collect();
+    format!("{node} ({})", parts.join(", "))
 }
 
 fn quota_left(left: &QuotaLeft) -> String {
@@ -271,6 +297,14 @@ fn advice_on_cluster(check: &ClusterCheck) -> &'static str {
         }
         ClusterCheck::QuotasFound { .. } => {
             "nothing more can be made of what is used up; generators and the app's pods need room"
+        }
+        ClusterCheck::PodMetricsFound { .. } => {
+            "an autoscaler by CPU, as tune prints one, needs metrics-server"
+        }
+        ClusterCheck::NodesLookedAt { .. } => {
+            "a pod that does not run says why; nodes with other processors, kernels or clocks \
+             measure themselves: keep the app's pods on one kind (nodeSelector), and let NTP set \
+             their clocks"
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What `doctor` found, in Japanese.
 
 use super::limit_refusal;
+use crate::report::figures;
 use crate::report::wording::FindingWords;
 use crate::terms::{
-    Bytes, ClusterCheck, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodesAlike,
-    Priority, QuotaLeft, RefusedGroup,
+    Bytes, ClusterCheck, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodeLook,
+    NodesAlike, Priority, QuotaLeft, RefusedGroup,
 };
 
 const NOT_VISIBLE: &str = "見えません";
@@ -42,6 +43,8 @@ fn what(check: &MachineCheck) -> &str {
             ClusterCheck::RightsFound { .. } => "権限",
             ClusterCheck::NodesFound { .. } => "ノード",
             ClusterCheck::QuotasFound { .. } => "クォータ",
+            ClusterCheck::PodMetricsFound { .. } => "Pod のメトリクス",
+            ClusterCheck::NodesLookedAt { .. } => "ノード上の Pod",
         },
     }
 }
@@ -125,6 +128,14 @@ fn of_cluster(check: &ClusterCheck) -> String {
         }
         ClusterCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
         ClusterCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
+        ClusterCheck::PodMetricsFound { are_served: None } => NOT_VISIBLE.into(),
+        ClusterCheck::PodMetricsFound { are_served: Some(true) } => {
+            "取得できます（オートスケーラーは CPU を使えます）".into()
+        }
+        ClusterCheck::PodMetricsFound { are_served: Some(false) } => "取得できません".into(),
+        ClusterCheck::NodesLookedAt { image, looks } => {
+            format!("{image}: {}", each(Some(looks), node_look))
+        }
     }
 }
 
@@ -140,6 +151,21 @@ fn nodes_alike(nodes: &NodesAlike) -> String {
     let NodesAlike { count, architecture, kernel, cores, memory_gib, take_pods } = nodes;
     let closed = if *take_pods { "" } else { "、Pod を受け入れません" };
     format!("{cores} コア、{memory_gib} GiB が {count} 台（{architecture}、{kernel}{closed}）")
+}
+
+fn node_look(look: &NodeLook) -> String {
+    let NodeLook { node, said, clock_ahead_s, why } = look;
+    let node = if node.is_empty() { "ノードなし" } else { node };
+    let said = said.as_ref().map(|it| format!("{}、{}", it.cpu_model, it.kernel));
+    let clock = clock_ahead_s.map(|[least, most]| match (least, most) {
+        (..=0.0, 0.0..) => {
+            format!("時計のずれは {} 以内", figures::latency(most.max(-least)))
+        }
+        (0.0.., _) => format!("時計が {} 以上進んでいます", figures::latency(least)),
+        _ => format!("時計が {} 以上遅れています", figures::latency(-most)),
+    });
+    let parts: Vec<String> = said.into_iter().chain(clock).chain(why.clone()).collect();
+    format!("{node}（{}）", parts.join("、"))
 }
 
 fn quota_left(left: &QuotaLeft) -> String {
@@ -269,6 +295,13 @@ fn advice_on_cluster(check: &ClusterCheck) -> &'static str {
         }
         ClusterCheck::QuotasFound { .. } => {
             "使い切ったものはもう作れません。負荷生成側とアプリの Pod に空きが必要です"
+        }
+        ClusterCheck::PodMetricsFound { .. } => {
+            "tune が示す CPU によるオートスケーラーには metrics-server が必要です"
+        }
+        ClusterCheck::NodesLookedAt { .. } => {
+            "動かない Pod には理由があります。プロセッサ、カーネル、時計の違うノードでは値も違います。\
+             アプリの Pod を 1 種類のノードに置き（nodeSelector）、時計は NTP で合わせてください"
         }
     }
 }

@@ -1,0 +1,129 @@
+//! Nodes as pods of ours see them: whether they can run our image, what processor they have, and
+//! how far their clocks are off.
+//!
+//! In: an image of sweetspot, and how many nodes there are. Out: a look from each pod, or why it
+//! does not run. What was made is removed.
+
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use super::api::{Api, ApiError, items};
+use super::objects::{self, PodOf};
+use super::paths;
+use super::patience::patiently;
+use super::pods::{self, State};
+use crate::terms::{NodeLook, NodeSaid, StopSignal};
+
+/// The role of the pods.
+const ROLE: &str = "look";
+/// For an image to be pulled and its pod to run, and between two looks at it.
+const PATIENCE: Duration = Duration::from_secs(120);
+const LOOK: Duration = Duration::from_millis(500);
+/// How long the pods stay, should nobody remove them.
+const STAY: Duration = Duration::from_secs(300);
+/// How often a clock is asked; the quickest answer counts.
+const ASKED: u32 = 5;
+
+/// Removes the pods when this is dropped.
+struct Made<'a> {
+    api: &'a dyn Api,
+    path: String,
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now ends at its deadline, and goes a minute later.
+        drop(self.api.delete(&self.path));
+    }
+}
+
+/// A pod on each of so many nodes. `run`: tells its objects from those of other runs.
+///
+/// # Errors
+/// They may not be made, or the API server does not answer. What becomes of a pod is in its look.
+pub fn look(
+    api: &dyn Api,
+    (namespace, run): (&str, &str),
+    (image, pull_policy): (&str, Option<&str>),
+    nodes: u16,
+    stop: &StopSignal,
+) -> Result<Vec<NodeLook>, ApiError> {
+    let pod = PodOf {
+        image: image.to_string(),
+        pull_policy: pull_policy.map(str::to_string),
+        cpus: 0.01,
+        memory_bytes: 64 << 20,
+        deadline: STAY,
+        away_from: Default::default(),
+    };
+    let jobs = paths::of_group("batch/v1", namespace, "jobs");
+    let path = format!("{jobs}/{}", objects::name(run, ROLE));
+    let stay = STAY.as_secs().to_string();
+    let job = objects::lookers(run, ROLE, &pod, (nodes, &["__node".to_string(), stay]));
+    // Before it is there: an answer may be lost.
+    let _made = Made { api, path };
+    api.create(&jobs, &job)?;
+    let began = Instant::now();
+    let of_pods = paths::core(namespace, "pods");
+    let selected = paths::selected(&of_pods, &objects::selector(run, ROLE));
+    loop {
+        let found = items(patiently(|| api.get(&selected))?);
+        let is_open = |pod: &Value| match pods::state(pod) {
+            State::Waiting(_) => true,
+            State::Running => pods::address(pod).is_none(),
+            State::Failed(_) | State::Succeeded => false,
+        };
+        let is_whole = found.len() >= usize::from(nodes) && !found.iter().any(is_open);
+        if is_whole || began.elapsed() > PATIENCE || stop.is_raised() {
+            return Ok(found.iter().map(|pod| of_pod(api, &of_pods, pod)).collect());
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+fn of_pod(api: &dyn Api, of_pods: &str, pod: &Value) -> NodeLook {
+    let node = pod["spec"]["nodeName"].as_str().unwrap_or_default().to_string();
+    let why = match pods::state(pod) {
+        State::Running => match ask(api, &format!("{of_pods}/{}", pods::name(pod))) {
+            Ok((said, ahead)) => {
+                return NodeLook { node, said: Some(said), clock_ahead_s: Some(ahead), why: None };
+            }
+            Err(error) => error.to_string(),
+        },
+        State::Waiting(why) | State::Failed(why) => why,
+        State::Succeeded => "its pod has ended before it was asked".to_string(),
+    };
+    NodeLook { node, said: None, clock_ahead_s: None, why: Some(why) }
+}
+
+/// What the node says, and how many seconds its clock is ahead of ours, at least and at most: it
+/// was read after we asked, and before we had the answer.
+fn ask(api: &dyn Api, pod: &str) -> Result<(NodeSaid, [f64; 2]), ApiError> {
+    // The program that runs there already, wherever the image has it.
+    let path = paths::command(pod, Some(ROLE), &["/proc/1/exe", "__node"]);
+    let width_s = |[least, most]: [f64; 2]| most - least;
+    let once = || {
+        let asked_s = now_s();
+        let line = api.run(&path)?.next().transpose()?.unwrap_or_default();
+        let answered_s = now_s();
+        let said: NodeSaid = serde_json::from_str(&line).map_err(|_| ApiError::Command {
+            message: format!("it said '{line}', which is not what this version asks for"),
+        })?;
+        let ahead_s = [said.at_s - answered_s, said.at_s - asked_s];
+        Ok((said, ahead_s))
+    };
+    let mut best = once()?;
+    for _ in 1..ASKED {
+        let next = once()?;
+        if width_s(next.1) < width_s(best.1) {
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
