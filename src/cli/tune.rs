@@ -12,7 +12,7 @@ use super::push::{PushArgument, push_to};
 use super::resolved::{Reached, resolve};
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{Key, Plan, Typed};
+use crate::plan::{self, Key, Plan, Typed};
 use crate::report::json::plan_value;
 use crate::report::outside::{line, pad, width};
 use crate::report::planned::{self, PlanRow};
@@ -24,7 +24,7 @@ use crate::session::local::{self, RunOptions};
 use crate::session::tune::Ended;
 use crate::session::{push, remote, report};
 use crate::terms::{
-    PlanLine, PlanRecord, Precision, Ratio, SessionState, Soak, StopSignal, Verdict,
+    PlanLine, PlanRecord, PlannedStep, Precision, Ratio, SessionState, Soak, StopSignal, Verdict,
 };
 
 const EXAMPLES: &str = "\
@@ -109,8 +109,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let (plan, reached) = resolve(&typed, &surroundings)?;
     if typed.has(Key::DryRun) {
         let text = match arguments.output.json {
-            true => json(&plan.records)?,
-            false => table(&plan.records, arguments.output.language.language()),
+            true => json(&plan.records, &plan::steps(&plan))?,
+            false => {
+                let language = arguments.output.language.language();
+                table(&plan.records, language) + &steps_in_words(&plan::steps(&plan), language)
+            }
         };
         io::stdout().write_all(text.as_bytes())?;
         return Ok(Exit::Done);
@@ -230,10 +233,25 @@ fn table(records: &[PlanRecord], language: Language) -> String {
     text
 }
 
-/// The plan for scripts: an array of `{what, value, source, fact}`, in the order of the table.
-fn json(records: &[PlanRecord]) -> serde_json::Result<String> {
-    let row = |it: &PlanRecord| plan_value(&PlanLine::Record(it.clone()));
-    let rows: Vec<_> = records.iter().map(row).collect();
+/// What will be done where the app runs elsewhere, a line each; empty where it is started here.
+fn steps_in_words(steps: &[PlannedStep], language: Language) -> String {
+    let steps: Vec<_> = steps.iter().map(|it| planned::step(it, language)).collect();
+    let widest = steps.iter().map(|(when, _)| width(when)).max().unwrap_or(0);
+    let mut text = String::new();
+    for (when, what) in &steps {
+        let what = what.replace('\n', &format!("\n{}", " ".repeat(widest + 2)));
+        write!(text, "\n{}  {what}", pad(when, widest)).expect("a String takes every text");
+    }
+    // A line is left free between these and the plan.
+    if text.is_empty() { text } else { text + "\n" }
+}
+
+/// The plan for scripts: an array of `{what, value, source, fact}`, in the order of the table, and
+/// of what will be done `{step}` after it.
+fn json(records: &[PlanRecord], steps: &[PlannedStep]) -> serde_json::Result<String> {
+    let row = |it: &PlanRecord| serde_json::to_value(plan_value(&PlanLine::Record(it.clone())));
+    let steps = steps.iter().map(|step| Ok(serde_json::json!({ "step": step })));
+    let rows: Vec<_> = records.iter().map(row).chain(steps).collect::<Result<_, _>>()?;
     serde_json::to_string_pretty(&rows).map(|text| text + "\n")
 }
 

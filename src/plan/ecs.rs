@@ -3,7 +3,7 @@
 //! In: its name. Out: commands. This program runs them, and AWS's own does what they need
 //! (`place/ecs`), so that nobody needs more than that.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::elsewhere::{Commands, quoted};
 use crate::place::ecs::ServiceName;
@@ -11,7 +11,7 @@ use crate::place::ecs::ServiceName;
 /// The commands by which it is changed and put back. `beside`: where it is written down what it was
 /// before.
 pub fn commands(name: &ServiceName, beside: &Path) -> Commands {
-    let at = beside.join("ecs").join(format!("{}-{}.json", name.cluster, name.service));
+    let at = record(name, beside);
     let own = |what: String| format!("exec \"$SWEETSPOT\" __ecs {what} --record {}", quoted(&at));
     Commands {
         apply: own(format!("apply {name}")),
@@ -20,6 +20,11 @@ pub fn commands(name: &ServiceName, beside: &Path) -> Commands {
         restore: own("restore".to_string()),
         files: Vec::new(),
     }
+}
+
+/// The file in which it is written down what a service was.
+pub fn record(name: &ServiceName, beside: &Path) -> PathBuf {
+    beside.join("ecs").join(format!("{}-{}.json", name.cluster, name.service))
 }
 
 #[cfg(test)]

@@ -240,7 +240,8 @@ options! {
     FreshSession "fresh-session" "" Form::Flag, COURSE;
     /// Answer every question with yes, such as whether an app that runs one thread may run more
     Yes "yes" "" Form::Flag, COURSE;
-    /// Print the plan, with where every value came from, and end
+    /// Print the plan, with where every value came from, and of an app that runs elsewhere what
+    /// will be done to it, and end
     DryRun "dry-run" "" Form::Flag, COURSE;
 }
 

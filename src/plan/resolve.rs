@@ -12,6 +12,7 @@ use super::cuts;
 use super::deployment::Deployment;
 use super::error::{PlanError, Problem};
 use super::front;
+use super::hosted;
 use super::knobs::knobs;
 use super::objective::objective;
 use super::options::{Key, Typed};
@@ -165,6 +166,7 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
     check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
     let run_as = run_as(settings, &app.value.folder, surroundings.invoker)?;
     app.value.run_as = run_as.as_ref().map(|it| it.value.clone()).filter(|it| it.uid != 0);
+    app.value.hosts = hosted::hosts(&app.value.folder);
     let mut deployment = Deployment::read(&app.value.folder);
     deployment.apply_to(&mut app.value, server.value, |name| std::env::var(name).ok());
     Ok(Subject {

@@ -11,6 +11,7 @@ mod failure;
 mod filled;
 mod flags;
 mod gunicorn;
+pub mod hosts;
 mod inspection;
 mod knobs;
 mod manifest;
@@ -144,6 +145,8 @@ pub struct App {
     /// A script of ours counts inside its processes what requests cost; only where
     /// [`About::can_be_probed`].
     pub is_probed: bool,
+    /// Hosts that its folder has files of.
+    pub hosts: Vec<hosts::Host>,
     /// What is tried for a while on top of all this.
     pub changed: Changed,
 }
@@ -172,6 +175,7 @@ impl App {
             worker_kind: None,
             run_as: None,
             is_probed: false,
+            hosts: Vec::new(),
             changed: Changed::default(),
         }
     }

@@ -82,14 +82,16 @@ fn places<'a>(
         let alike = Arc::clone(&alike);
         Ok(PodsSettings { alike, born, ..settings(plan, found, cluster)? })
     });
-    let all = std::iter::once(Ok(first)).chain(beside).collect::<Result<Vec<_>, PlaceError>>()?;
+    let beside = beside.collect::<Result<Vec<_>, PlaceError>>()?;
+    let names = beside.iter().map(|it| it.deployment.clone()).collect();
+    let all = std::iter::once(PodsSettings { beside: names, ..first }).chain(beside);
     let make = |mut settings: PodsSettings| {
         if let Some(own) = settings.own.as_mut().filter(|_| at_once > 1) {
             own.session = Some(run.clone());
         }
         Ok(Pods::new(&*found.api, settings, stop.clone())?)
     };
-    all.into_iter().map(make).collect()
+    all.map(make).collect()
 }
 
 /// Measures whether a session's recommendation for a Deployment is still right. `plan` is that
@@ -136,6 +138,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
             None => cluster.deployment.clone(),
         },
         own: own(plan, cluster),
+        beside: Vec::new(),
         smallest: Configuration { workers: plan.workers[0], threads: plan.threads[0] },
         container: cluster.container.clone(),
         service: cluster.service.clone(),

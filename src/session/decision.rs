@@ -3,14 +3,15 @@
 use super::knobs;
 use crate::plan::Plan;
 use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer, ObjectiveAnswer, Weighed};
+use crate::server::hosts::{self, Measured};
 use crate::server::scaling::{self, AtWork};
 use crate::server::{self, Inspection, Recommended};
 use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, LimitKind,
-    Machine, Note, OPERATING_SHARE, Objective, ObjectiveReport, PlanNote, Prediction, Settings,
-    Stated, TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Warning,
+    Bytes, Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary,
+    LimitKind, Machine, Note, OPERATING_SHARE, Objective, ObjectiveReport, PlanNote, Prediction,
+    Settings, Stated, TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -158,6 +159,17 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
         settings.config_snippet.push('\n');
         settings.config_snippet.push_str(&scaling::lines(&app, at_work));
     }
+    let of_hosts = facts.held.filter(|trial| trial.configuration == configuration).map(|trial| {
+        let measured = Measured {
+            in_flight: trial.summary.throughput_rps * trial.summary.latency_s.mean,
+            slots: configuration.slots(),
+            cores,
+            memory,
+            used: choice.memory_bytes.map(Bytes),
+        };
+        hosts::advice(&app.hosts, &settings.env, &measured)
+    });
+    settings.advice.extend(of_hosts.into_iter().flatten().map(|it| Stated::Fact(it.into())));
     settings
 }
 

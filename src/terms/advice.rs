@@ -1,10 +1,13 @@
 //! What goes with a setting besides the lines to paste: where these go, what stands in their way,
 //! and what else to do.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
+use super::units::{Bytes, Cores};
 
 /// Where lines of settings go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +36,7 @@ pub enum Advice {
     Setting(SettingAdvice),
     Database(DatabaseAdvice),
     Running(RunningAdvice),
+    Host(HostAdvice),
 }
 
 impl From<SettingAdvice> for Advice {
@@ -50,6 +54,12 @@ impl From<DatabaseAdvice> for Advice {
 impl From<RunningAdvice> for Advice {
     fn from(advice: RunningAdvice) -> Self {
         Self::Running(advice)
+    }
+}
+
+impl From<HostAdvice> for Advice {
+    fn from(advice: HostAdvice) -> Self {
+        Self::Host(advice)
     }
 }
 
@@ -174,4 +184,68 @@ pub enum RunningAdvice {
     ThinBalancer { workers: u16 },
     /// Thin does not replace a process that ended.
     ThinDoesNotRestart,
+}
+
+/// What a host is told that runs the app without a server of the user's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum HostAdvice {
+    /// Requests in flight from which a machine more is started, and above which it gets none.
+    OnFly { soft_limit: u32, hard_limit: u32 },
+    /// Requests in flight that an instance gets at most, and what it was measured with.
+    OnCloudRun { concurrency: u32, cores: Cores, memory: Bytes },
+    /// The setting's variables, and the smallest dyno that its memory fits; null: none does, or it
+    /// is not known.
+    OnHeroku { variables: BTreeMap<String, String>, dyno: Option<DynoType> },
+}
+
+/// Heroku's dynos by their memory (Heroku Dev Center, "Dyno types").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DynoType {
+    #[serde(rename = "standard-1x")]
+    Standard1x,
+    #[serde(rename = "standard-2x")]
+    Standard2x,
+    #[serde(rename = "performance-m")]
+    PerformanceM,
+    #[serde(rename = "performance-l")]
+    PerformanceL,
+    #[serde(rename = "performance-l-ram")]
+    PerformanceLRam,
+    #[serde(rename = "performance-xl")]
+    PerformanceXl,
+    #[serde(rename = "performance-2xl")]
+    Performance2xl,
+}
+
+impl DynoType {
+    /// By memory, in GiB.
+    const ALL: [(Self, f64); 7] = [
+        (Self::Standard1x, 0.5),
+        (Self::Standard2x, 1.0),
+        (Self::PerformanceM, 2.5),
+        (Self::PerformanceL, 14.0),
+        (Self::PerformanceLRam, 30.0),
+        (Self::PerformanceXl, 62.0),
+        (Self::Performance2xl, 126.0),
+    ];
+
+    /// `None`: it is more than any has.
+    pub fn smallest_for(used: Bytes) -> Option<Self> {
+        let gib = used.0 as f64 / f64::from(1 << 30);
+        Self::ALL.iter().find(|(_, has)| gib <= *has).map(|(dyno, _)| *dyno)
+    }
+
+    /// As Heroku's command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard1x => "standard-1x",
+            Self::Standard2x => "standard-2x",
+            Self::PerformanceM => "performance-m",
+            Self::PerformanceL => "performance-l",
+            Self::PerformanceLRam => "performance-l-ram",
+            Self::PerformanceXl => "performance-xl",
+            Self::Performance2xl => "performance-2xl",
+        }
+    }
 }

@@ -37,6 +37,7 @@ mod note;
 mod objective;
 mod obstacle;
 mod plan_record;
+mod planned_step;
 mod printed_plan;
 mod reason;
 mod remark;
@@ -55,8 +56,8 @@ mod watch_second;
 mod what_if;
 
 pub use advice::{
-    Advice, CoreCount, Counts, DatabaseAdvice, HealthCheck, PoolSetting, RunningAdvice,
-    SettingAdvice, SettingsPlace,
+    Advice, CoreCount, Counts, DatabaseAdvice, DynoType, HealthCheck, HostAdvice, PoolSetting,
+    RunningAdvice, SettingAdvice, SettingsPlace,
 };
 pub use advise_report::{
     AdviseNote, AdviseRefusal, AdviseReport, Growth, ScalingTarget, SeenRoute, SeenTraffic,
@@ -133,6 +134,7 @@ pub use plan_record::{
     Allowance, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget, PlannedValue,
     ReverseProxy, differing_values,
 };
+pub use planned_step::{PlannedStep, StepKind, StepTime};
 pub use printed_plan::plan_records;
 pub use reason::{Certainty, GoalCount, Reason, TermCount};
 pub use remark::{

@@ -18,6 +18,7 @@ mod fuzz;
 mod gem;
 mod goals;
 mod hold;
+mod hosts;
 mod knobs;
 mod kubernetes;
 mod lab;

@@ -193,3 +193,22 @@ fn the_help_has_headings_and_an_example() {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
 }
+
+#[test]
+fn what_will_be_done_to_an_app_elsewhere_is_shown_before_it_is_done() {
+    let folder = folder_with(&[]);
+    let elsewhere = ["--url", "http://10.0.0.7", "--cpus", "2", "--memory", "2GiB"];
+    let by = ["--apply", "deploy s3cret {workers} {threads}", "--restore", "undo s3cret"];
+    let text = shown(folder.path(), &[&elsewhere[..], &by].concat());
+    let steps = text.split("\n\n").nth(1).unwrap_or_default();
+    let expected = "each start  your command (--apply) is run\n\
+                    at the end  your command (--restore) is run\n";
+    assert_eq!(steps, expected, "{text}");
+    assert!(!text.contains("s3cret"), "{text}");
+    let json = shown(folder.path(), &[&elsewhere[..], &by, &["--json"]].concat());
+    let lines: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+    let step = &lines.last().unwrap()["step"];
+    let last =
+        serde_json::json!({"when": "at_end", "fact": "run_own_command", "flag": "--restore"});
+    assert_eq!(step, &last);
+}

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+pub use self::around::SHORT_DRAIN;
 pub use self::aws::{AwsError, ask};
 pub use self::definition::Task;
 pub use self::error::EcsError;

@@ -30,6 +30,7 @@ mod patience;
 mod pods;
 mod quantity;
 mod replica_sets;
+mod reserved;
 mod resize;
 mod rights;
 mod running;

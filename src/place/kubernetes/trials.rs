@@ -23,6 +23,7 @@ use super::loads::Loads;
 use super::objects::PodOf;
 use super::own_app::{Made, OwnApp};
 use super::patience::patiently;
+use super::reserved::reserve;
 use super::resize::resize;
 use super::running::{RunningPod, RunningPods};
 use super::service::{self, Door};
@@ -59,6 +60,8 @@ pub struct PodsSettings {
     pub deployment: String,
     /// What is made under this name for the time; `None`: it is there.
     pub own: Option<OwnApp>,
+    /// Of the session's first app: the Deployments of the others.
+    pub beside: Vec<String>,
     /// Stands for what an image runs with today, which is nothing.
     pub smallest: Configuration,
     /// `None`: its pods' only one.
@@ -204,7 +207,7 @@ impl<'a> Pods<'a> {
             namespace: settings.namespace.clone(),
             run: settings.run.clone(),
             generators: settings.generators,
-            pod: PodOf { away_from, ..settings.generator.clone() },
+            pod: PodOf { away_from: away_from.clone(), ..settings.generator.clone() },
             arguments: [url, settings.arguments.clone()].concat(),
             files: settings.files.clone(),
             token: settings.token.clone(),
@@ -217,7 +220,8 @@ impl<'a> Pods<'a> {
             let Some(made) = &self.made else { return Ok(()) };
             made.belong_to(owner)?;
             begun = Some(changing.set(spec));
-            Ok(())
+            let of_session = (owner, &*deployment::selector(&away_from));
+            reserve(self.api, &settings.namespace, &settings.beside, of_session, &self.stop)
         };
         let loads = Loads::begin(self.api, order, GATHER, &self.stop, &mut own);
         self.loads = Some(loads.map_err(of_fleet)?);

@@ -1,7 +1,9 @@
 //! What each language has a word for in a plan.
 
 use super::Language;
-use crate::terms::{Framework, Objective, PlanSource, PlannedGoal, PlannedValue};
+use crate::terms::{
+    Framework, Objective, PlanSource, PlannedGoal, PlannedValue, StepKind, StepTime,
+};
 
 /// A value of a plan that is a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub trait PlanPhrases {
     fn framework(&self, framework: Framework) -> &'static str;
     /// A Deployment of a cluster; `namespace` is `None` where it is that of the context.
     fn deployment(&self, name: &str, namespace: Option<&str>) -> String;
+    fn step_time(&self, when: StepTime) -> &'static str;
+    fn step(&self, what: &StepKind) -> String;
     /// An image that is tried in these numbers of pods.
     fn cut(&self, image: &str, pods: &str) -> String;
     /// An image of which so many settings are measured at the same time.

@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::{Counted, Fact, Language, PlanWord};
 use crate::report::figures;
 use crate::terms::{
-    Allowance, Arrivals, Change, PlanLine, PlanRecord, PlannedPath, PlannedTarget, PlannedValue,
-    Slo, format_duration,
+    Allowance, Arrivals, Change, PlanLine, PlanRecord, PlannedPath, PlannedStep, PlannedTarget,
+    PlannedValue, Slo, format_duration,
 };
 
 /// One line of a plan.
@@ -46,6 +46,12 @@ pub fn row_of(record: &PlanRecord, language: Language) -> PlanRow {
         value: value(&record.value, language),
         source: language.phrases().plan_source(&record.source),
     }
+}
+
+/// When a step is taken, and what is done.
+pub fn step(step: &PlannedStep, language: Language) -> (&'static str, String) {
+    let say = language.phrases();
+    (say.step_time(step.when), say.step(&step.what))
 }
 
 /// What the value is of.

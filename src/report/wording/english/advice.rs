@@ -1,7 +1,7 @@
 //! What goes with a setting besides the lines to paste, in English.
 
 use crate::terms::{
-    Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, PoolSetting,
+    Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, HostAdvice, PoolSetting,
     RunningAdvice, SettingAdvice, SettingsPlace,
 };
 
@@ -22,6 +22,7 @@ pub fn sentence(advice: &Advice) -> String {
         Advice::Setting(advice) => setting(advice),
         Advice::Database(advice) => database(advice),
         Advice::Running(advice) => running(advice),
+        Advice::Host(advice) => host(advice),
     }
 }
 
@@ -93,6 +94,31 @@ fn setting(advice: &SettingAdvice) -> String {
             let threads = threads.map(|count| format!(" and {count} threads")).unwrap_or_default();
             let variables = variables.join(" and ");
             format!("set {variables} as you gave it, with {workers} workers{threads}")
+        }
+    }
+}
+
+fn host(advice: &HostAdvice) -> String {
+    match advice {
+        HostAdvice::OnFly { soft_limit, hard_limit } => format!(
+            "on Fly: [http_service.concurrency] of fly.toml with type = \"requests\", soft_limit = \
+             {soft_limit} and hard_limit = {hard_limit}: what it works on at a time, or had in \
+             flight at the rate it holds; unsaid, 20 connections count as busy"
+        ),
+        HostAdvice::OnCloudRun { concurrency, cores, memory } => format!(
+            "on Cloud Run: gcloud run services update NAME --concurrency {concurrency} --cpu \
+             {cores} --memory {}Mi: what it works on at a time, or had in flight at the rate it \
+             holds; unsaid, an instance gets 80, and those beyond wait in it",
+            memory.0 >> 20
+        ),
+        HostAdvice::OnHeroku { variables, dyno } => {
+            let set = variables.iter().map(|(name, value)| format!(" {name}={value}"));
+            let set: String = set.collect();
+            let set = if set.is_empty() { set } else { format!(": heroku config:set{set}") };
+            let dyno = dyno.map(|dyno| {
+                format!("; its memory fits a {} dyno, whose processor is another one", dyno.name())
+            });
+            format!("on Heroku{set}{}: measure there", dyno.unwrap_or_default())
         }
     }
 }

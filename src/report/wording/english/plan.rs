@@ -4,6 +4,7 @@ use super::English;
 use crate::report::wording::{PlanPhrases, PlanWord};
 use crate::terms::{
     Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices, Rate,
+    StepKind, StepTime,
 };
 
 impl PlanPhrases for English {
@@ -94,6 +95,53 @@ impl PlanPhrases for English {
         match namespace {
             Some(namespace) => format!("{name} in namespace {namespace}"),
             None => name.to_string(),
+        }
+    }
+
+    fn step_time(&self, when: StepTime) -> &'static str {
+        match when {
+            StepTime::First => "first",
+            StepTime::EachStart => "each start",
+            StepTime::AtEnd => "at the end",
+        }
+    }
+
+    fn step(&self, what: &StepKind) -> String {
+        match what {
+            StepKind::RunOwnCommand { flag } => format!("your command ({flag}) is run"),
+            StepKind::RunCommand { command } => command.trim().to_string(),
+            StepKind::NoteService { file } => format!("what the service is is noted in {file}"),
+            StepKind::SuspendScaling => "its automatic scaling is suspended".into(),
+            StepKind::ShortenDrain { seconds } => {
+                format!("its target groups let a task that ends finish for {seconds} s")
+            }
+            StepKind::DeployRevision { variables } => format!(
+                "a revision of its task definition with {} is registered, and one task of it \
+                 deployed, with a day of grace for health checks",
+                variables.join(", ")
+            ),
+            StepKind::PutServiceBack => {
+                "the service runs what it ran, with as many tasks; its scaling, target groups and \
+                 grace are as they were, and our revisions are gone"
+                    .into()
+            }
+            StepKind::TakeDeployment { name } => format!(
+                "a Lease says that Deployment {name} is ours; its spec is noted on it in the \
+                 annotation sweetspot/before"
+            ),
+            StepKind::HoldAutoscalers => "its autoscalers are held at one pod".into(),
+            StepKind::RollOut { variables } => format!(
+                "the pods are replaced by those of the setting ({}), without liveness and \
+                 readiness probes",
+                variables.join(", ")
+            ),
+            StepKind::PutDeploymentBack { name } => format!(
+                "the spec of Deployment {name}, its autoscalers and its history are as they were"
+            ),
+            StepKind::MakeDeployment { image } => {
+                format!("a Deployment and a Service are made for {image}")
+            }
+            StepKind::RemoveWhatWasMade => "all that was made is removed".into(),
         }
     }
 

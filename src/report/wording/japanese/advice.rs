@@ -1,7 +1,7 @@
 //! What goes with a setting besides the lines to paste, in Japanese.
 
 use crate::terms::{
-    Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, PoolSetting,
+    Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, HostAdvice, PoolSetting,
     RunningAdvice, SettingAdvice, SettingsPlace,
 };
 
@@ -22,6 +22,7 @@ pub fn sentence(advice: &Advice) -> String {
         Advice::Setting(advice) => setting(advice),
         Advice::Database(advice) => database(advice),
         Advice::Running(advice) => running(advice),
+        Advice::Host(advice) => host(advice),
     }
 }
 
@@ -93,6 +94,31 @@ fn setting(advice: &SettingAdvice) -> String {
             let threads = threads.map(|count| format!("、{count} スレッド")).unwrap_or_default();
             let variables = variables.join("、");
             format!("{variables} を指定したとおりに、{workers} ワーカー{threads}で設定してください")
+        }
+    }
+}
+
+fn host(advice: &HostAdvice) -> String {
+    match advice {
+        HostAdvice::OnFly { soft_limit, hard_limit } => format!(
+            "Fly では fly.toml の [http_service.concurrency] を type = \"requests\"、soft_limit = \
+             {soft_limit}、hard_limit = {hard_limit} に: 同時に処理できる数、または、さばけるレートで\
+             処理中だった数です。指定がなければ、接続 20 本で混雑とみなされます"
+        ),
+        HostAdvice::OnCloudRun { concurrency, cores, memory } => format!(
+            "Cloud Run では gcloud run services update NAME --concurrency {concurrency} --cpu \
+             {cores} --memory {}Mi: 同時に処理できる数、または、さばけるレートで処理中だった数です。\
+             指定がなければ 1 インスタンスに 80 まで届き、あふれた分はその中で待ちます",
+            memory.0 >> 20
+        ),
+        HostAdvice::OnHeroku { variables, dyno } => {
+            let set = variables.iter().map(|(name, value)| format!(" {name}={value}"));
+            let set: String = set.collect();
+            let set = if set.is_empty() { set } else { format!(" heroku config:set{set}") };
+            let dyno = dyno.map(|dyno| {
+                format!("。メモリは {} の dyno に収まりますが、プロセッサは別物です", dyno.name())
+            });
+            format!("Heroku では{set}{}。そこで測定してください", dyno.unwrap_or_default())
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::Japanese;
 use crate::report::wording::{PlanPhrases, PlanWord};
 use crate::terms::{
-    Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices,
+    Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices, StepKind,
+    StepTime,
 };
 
 impl PlanPhrases for Japanese {
@@ -96,6 +97,50 @@ impl PlanPhrases for Japanese {
         match namespace {
             Some(namespace) => format!("{name}（名前空間 {namespace}）"),
             None => name.to_string(),
+        }
+    }
+
+    fn step_time(&self, when: StepTime) -> &'static str {
+        match when {
+            StepTime::First => "最初に",
+            StepTime::EachStart => "起動ごとに",
+            StepTime::AtEnd => "最後に",
+        }
+    }
+
+    fn step(&self, what: &StepKind) -> String {
+        match what {
+            StepKind::RunOwnCommand { flag } => format!("指定のコマンド（{flag}）を実行"),
+            StepKind::RunCommand { command } => command.trim().to_string(),
+            StepKind::NoteService { file } => format!("サービスの現状を {file} に記録"),
+            StepKind::SuspendScaling => "自動スケーリングを一時停止".into(),
+            StepKind::ShortenDrain { seconds } => {
+                format!("ターゲットグループの登録解除の待ち時間を {seconds} 秒に")
+            }
+            StepKind::DeployRevision { variables } => format!(
+                "{} を入れたタスク定義のリビジョンを登録し、タスク 1 つをデプロイ（ヘルスチェックの猶予は 1 日）",
+                variables.join(", ")
+            ),
+            StepKind::PutServiceBack => {
+                "元のタスク定義とタスク数に戻し、スケーリング、ターゲットグループ、猶予も元どおりにして、\
+                 作ったリビジョンを消す"
+                    .into()
+            }
+            StepKind::TakeDeployment { name } => format!(
+                "Deployment {name} を Lease で確保し、spec を注釈 sweetspot/before に記録"
+            ),
+            StepKind::HoldAutoscalers => "オートスケーラーを 1 Pod に固定".into(),
+            StepKind::RollOut { variables } => format!(
+                "Pod を設定（{}）のものに入れ替える（liveness と readiness のプローブなし）",
+                variables.join(", ")
+            ),
+            StepKind::PutDeploymentBack { name } => format!(
+                "Deployment {name} の spec、オートスケーラー、履歴を元どおりに"
+            ),
+            StepKind::MakeDeployment { image } => {
+                format!("{image} のための Deployment と Service を作る")
+            }
+            StepKind::RemoveWhatWasMade => "作ったものをすべて消す".into(),
         }
     }
 
