@@ -54,3 +54,70 @@ pub fn reserve(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::super::api::Lines;
+    use super::*;
+
+    /// A cluster whose scheduler needs some looks for each pod.
+    #[derive(Default)]
+    struct Fake {
+        changed: Mutex<Vec<(String, Value)>>,
+        looks: Mutex<u32>,
+    }
+
+    impl Api for Fake {
+        fn get(&self, _path: &str) -> Result<Option<Value>, ApiError> {
+            let mut looks = self.looks.lock().unwrap();
+            *looks += 1;
+            let scheduled = json!({ "spec": { "nodeName": "a" } });
+            let second = if *looks < 3 { json!({ "spec": {} }) } else { scheduled.clone() };
+            Ok(Some(json!({ "items": [scheduled, second] })))
+        }
+
+        fn patch(&self, path: &str, operations: &Value) -> Result<Value, ApiError> {
+            self.changed.lock().unwrap().push((path.to_string(), operations.clone()));
+            Ok(json!({}))
+        }
+
+        fn create(&self, _: &str, _: &Value) -> Result<Value, ApiError> {
+            panic!("nothing is made here")
+        }
+
+        fn delete(&self, path: &str) -> Result<(), ApiError> {
+            panic!("nothing is removed: {path}")
+        }
+
+        fn delete_version(&self, path: &str, _: &str) -> Result<(), ApiError> {
+            panic!("nothing is removed: {path}")
+        }
+
+        fn run(&self, path: &str) -> Result<Lines, ApiError> {
+            panic!("nothing is run: {path}")
+        }
+
+        fn follow(&self, path: &str) -> Result<Lines, ApiError> {
+            panic!("no log is read: {path}")
+        }
+    }
+
+    #[test]
+    fn a_pod_of_each_other_app_has_a_node_before_it_goes_on() {
+        let owner = json!({ "kind": "Job", "metadata": { "name": "c", "uid": "u" } });
+        let (fake, stop) = (Fake::default(), StopSignal::default());
+        let reserve = |names: &[String]| reserve(&fake, "web", names, (&owner, "s=1"), &stop);
+        reserve(&[]).unwrap();
+        assert_eq!(*fake.looks.lock().unwrap(), 0, "an app alone waits for nobody");
+        reserve(&["b".to_string()]).unwrap();
+        assert_eq!(*fake.looks.lock().unwrap(), 3);
+        let changed = fake.changed.lock().unwrap();
+        let [(deployment, change), (service, _)] = &changed[..] else { panic!("{changed:?}") };
+        assert_eq!(deployment, "/apis/apps/v1/namespaces/web/deployments/b");
+        assert_eq!(service, "/api/v1/namespaces/web/services/b");
+        assert_eq!(change[0]["value"][0]["uid"], "u");
+        assert_eq!(change[1]["value"], 1);
+    }
+}
