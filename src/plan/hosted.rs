@@ -27,7 +27,7 @@ pub fn hosts(folder: &Path) -> Vec<Host> {
         || (has("Procfile") && !OF_OTHERS.iter().any(|name| has(name)));
     let all = [
         (Host::Fly, has("fly.toml")),
-        (Host::CloudRun, OF_CLOUD_RUN.iter().any(|name| is_of_cloud_run(&name))),
+        (Host::CloudRun, OF_CLOUD_RUN.iter().any(is_of_cloud_run)),
         (Host::Heroku, is_of_heroku),
     ];
     all.into_iter().filter(|(_, is_named)| *is_named).map(|(host, _)| host).collect()
