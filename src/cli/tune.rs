@@ -108,12 +108,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let typed = arguments.typed();
     let (plan, reached) = resolve(&typed, &surroundings)?;
     if typed.has(Key::DryRun) {
+        let (steps, language) = (plan::steps(&plan), arguments.output.language.language());
         let text = match arguments.output.json {
-            true => json(&plan.records, &plan::steps(&plan))?,
-            false => {
-                let language = arguments.output.language.language();
-                table(&plan.records, language) + &steps_in_words(&plan::steps(&plan), language)
-            }
+            true => json(&plan.records, &steps)?,
+            false => table(&plan.records, language) + &steps_in_words(&steps, language),
         };
         io::stdout().write_all(text.as_bytes())?;
         return Ok(Exit::Done);

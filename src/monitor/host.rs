@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use memchr::memmem;
 
@@ -78,6 +79,11 @@ pub fn cpu_model() -> String {
 pub fn kernel() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     if release.trim().is_empty() { "unknown".to_string() } else { release.trim().to_string() }
+}
+
+/// Seconds since 1970, by this machine's clock.
+pub fn wall_clock_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// Cores that are online, by number.

@@ -29,6 +29,24 @@ pub struct Surroundings {
     pub invoker: Invoker,
 }
 
+#[cfg(test)]
+impl Surroundings {
+    /// Of a test: two cores and 8 GiB, typed in this folder by a user who is not root.
+    pub fn of_test(
+        folder: impl Into<PathBuf>,
+        program_folders: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
+        Self {
+            folder: folder.into(),
+            cores: Cores::new(2.0).expect("a number above zero"),
+            memory: Bytes(8 << 30),
+            elsewhere: None,
+            program_folders: program_folders.into_iter().collect(),
+            invoker: Invoker { uid: 1000, sudo_uid: None },
+        }
+    }
+}
+
 /// A checked plan of `tune`.
 #[derive(Debug, Clone)]
 pub struct Plan {

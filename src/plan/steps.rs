@@ -70,22 +70,14 @@ fn of_cluster(cluster: &Cluster, variables: Vec<String>) -> Vec<(StepTime, StepK
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Invoker, Surroundings, Typed, resolve};
-    use crate::terms::{Bytes, Cores};
+    use crate::plan::{Surroundings, Typed, resolve};
 
     /// What is done for what was typed, each with when.
     fn of(typed: &Typed, config: &str) -> Vec<(StepTime, StepKind)> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("config")).unwrap();
         std::fs::write(folder.path().join("config/deploy.yml"), config).unwrap();
-        let surroundings = Surroundings {
-            folder: folder.path().to_path_buf(),
-            cores: Cores::new(2.0).unwrap(),
-            memory: Bytes(8 << 30),
-            elsewhere: None,
-            program_folders: Vec::new(),
-            invoker: Invoker { uid: 0, sudo_uid: None },
-        };
+        let surroundings = Surroundings::of_test(folder.path(), []);
         let plan = resolve(typed, &surroundings).unwrap();
         steps(&plan).into_iter().map(|it| (it.when, it.what)).collect()
     }

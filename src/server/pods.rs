@@ -117,7 +117,7 @@ pub fn count(app: &App) -> u16 {
 
 /// How many cores all pods together may use in place of the plan's; `None`: the plan's.
 pub fn cpus(app: &App) -> Option<Cores> {
-    app.changed.settings.get(CPUS)?.parse().ok()
+    cpus_in(&app.changed.settings)
 }
 
 /// Is this another limit of CPU, and nothing else?
@@ -127,7 +127,11 @@ pub fn is_of_cpus(change: &Change) -> bool {
 
 /// The cores that this change lets all pods use together.
 pub fn cpus_of(change: &Change) -> Option<Cores> {
-    change.settings.get(CPUS)?.parse().ok()
+    cpus_in(&change.settings)
+}
+
+fn cpus_in(settings: &BTreeMap<String, String>) -> Option<Cores> {
+    settings.get(CPUS)?.parse().ok()
 }
 
 /// What each of the app's pods has of a configuration of all together; at least one worker.

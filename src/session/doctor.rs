@@ -11,7 +11,7 @@ mod probe;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use crate::load;
 use crate::monitor::{self, Cores, groups, host};
@@ -35,9 +35,8 @@ pub struct DoctorSettings {
 
 /// What this machine says of itself to who looks at a cluster's nodes.
 pub fn this_node() -> NodeSaid {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     NodeSaid {
-        at_s: since.as_secs_f64(),
+        at_s: host::wall_clock_s(),
         cpu_model: host::cpu_model(),
         kernel: host::kernel(),
         cores: host::allowed_cores(0).len() as u32,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
-use super::objects::owner_reference;
+use super::objects::belongs_to;
 use super::paths;
 
 /// A session that has been killed holds the Deployment no longer than this after its last sign.
@@ -98,9 +98,7 @@ impl<'a> Lease<'a> {
     /// # Errors
     /// It is not ours any more, or the API server does not answer.
     pub fn belong_to(&self, owner: &Value) -> Result<(), ApiError> {
-        let owners = json!([owner_reference(owner)]);
-        let add = json!({ "op": "add", "path": "/metadata/ownerReferences", "value": owners });
-        self.api.patch(&self.path, &json!([self.is_ours(), add])).map(drop)
+        self.api.patch(&self.path, &json!([self.is_ours(), belongs_to(owner)])).map(drop)
     }
 
     fn is_ours(&self) -> Value {

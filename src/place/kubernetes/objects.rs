@@ -119,8 +119,17 @@ fn away(labels: &BTreeMap<String, String>) -> Value {
     }]}})
 }
 
+/// An operation (RFC 6902) by which an object that is there goes with this one.
+pub fn belongs_to(owner: &Value) -> Value {
+    json!({
+        "op": "add",
+        "path": "/metadata/ownerReferences",
+        "value": [owner_reference(owner)],
+    })
+}
+
 /// As it stands on what goes with this object.
-pub fn owner_reference(owner: &Value) -> Value {
+fn owner_reference(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

@@ -5,7 +5,7 @@
 //! does not run. What was made is removed.
 
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use super::objects::{self, PodOf};
 use super::paths;
 use super::patience::patiently;
 use super::pods::{self, State};
+use crate::monitor::host;
 use crate::terms::{NodeLook, NodeSaid, StopSignal};
 
 /// The role of the pods.
@@ -105,9 +106,9 @@ fn ask(api: &dyn Api, pod: &str) -> Result<(NodeSaid, [f64; 2]), ApiError> {
     let path = paths::command(pod, Some(ROLE), &["/proc/1/exe", "__node"]);
     let width_s = |[least, most]: [f64; 2]| most - least;
     let once = || {
-        let asked_s = now_s();
+        let asked_s = host::wall_clock_s();
         let line = api.run(&path)?.next().transpose()?.unwrap_or_default();
-        let answered_s = now_s();
+        let answered_s = host::wall_clock_s();
         let said: NodeSaid = serde_json::from_str(&line).map_err(|_| ApiError::Command {
             message: format!("it said '{line}', which is not what this version asks for"),
         })?;
@@ -122,8 +123,4 @@ fn ask(api: &dyn Api, pod: &str) -> Result<(NodeSaid, [f64; 2]), ApiError> {
         }
     }
     Ok(best)
-}
-
-fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
-use super::objects::owner_reference;
+use super::objects::belongs_to;
 use super::{deployment, paths};
 use crate::terms::{Bytes, Cores};
 
@@ -152,8 +152,7 @@ impl Made<'_> {
     /// # Errors
     /// They may not be changed, or the API server does not answer.
     pub fn belong_to(&self, owner: &Value) -> Result<(), ApiError> {
-        let owners = json!([owner_reference(owner)]);
-        let add = json!([{ "op": "add", "path": "/metadata/ownerReferences", "value": owners }]);
+        let add = json!([belongs_to(owner)]);
         self.paths.iter().try_for_each(|path| self.api.patch(path, &add).map(drop))
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError, items};
-use super::objects::owner_reference;
+use super::objects::belongs_to;
 use super::paths;
 use super::patience::patiently;
 use crate::terms::StopSignal;
@@ -31,8 +31,7 @@ pub fn reserve(
     (owner, selector): (&Value, &str),
     stop: &StopSignal,
 ) -> Result<(), ApiError> {
-    let owners = json!([owner_reference(owner)]);
-    let owned = json!({ "op": "add", "path": "/metadata/ownerReferences", "value": owners });
+    let owned = belongs_to(owner);
     for name in names {
         let deployments = paths::of_group("apps/v1", namespace, "deployments");
         let one_pod = json!({ "op": "replace", "path": "/spec/replicas", "value": 1 });

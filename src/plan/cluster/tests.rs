@@ -3,12 +3,12 @@
 use std::fs;
 
 use super::*;
-use crate::plan::{Invoker, Plan, Surroundings, Typed, resolve};
+use crate::plan::{Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
 use crate::server::command::environment;
 use crate::server::pods::PodTemplate;
-use crate::terms::{Bytes, Configuration, ConnectionMode};
+use crate::terms::{Configuration, ConnectionMode};
 
 /// The folder of an app that says much of how it is run, none of which is so of pods.
 struct Here {
@@ -29,14 +29,7 @@ impl Here {
         ] {
             fs::write(folder.path().join(name), content).unwrap();
         }
-        let surroundings = Surroundings {
-            folder: folder.path().to_path_buf(),
-            cores: Cores::new(2.0).unwrap(),
-            memory: Bytes(8 << 30),
-            elsewhere: None,
-            program_folders: Vec::new(),
-            invoker: Invoker { uid: 0, sudo_uid: None },
-        };
+        let surroundings = Surroundings::of_test(folder.path(), []);
         Self { _folder: folder, surroundings }
     }
 

@@ -2,11 +2,11 @@
 
 use super::ready_made;
 use crate::plan::written_knob::WrittenError;
-use crate::plan::{Invoker, Key, Plan, Surroundings, Typed, resolve};
+use crate::plan::{Key, Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
 use crate::server;
-use crate::terms::{Bytes, Cores, PlanRecord, PlanSource, PlannedValue};
+use crate::terms::{PlanRecord, PlanSource, PlannedValue};
 
 /// What becomes of a plan file's text, and of knobs that were typed, for a Rack app on Puma.
 fn resolved(file: &str, knobs: &[&str]) -> Result<Plan, String> {
@@ -17,14 +17,7 @@ fn resolved(file: &str, knobs: &[&str]) -> Result<Plan, String> {
     if !file.is_empty() {
         std::fs::write(folder.path().join("sweetspot.toml"), file).unwrap();
     }
-    let surroundings = Surroundings {
-        folder: folder.path().to_path_buf(),
-        cores: Cores::new(2.0).unwrap(),
-        memory: Bytes(8 << 30),
-        elsewhere: None,
-        program_folders: vec![folder.path().to_path_buf()],
-        invoker: Invoker { uid: 1000, sudo_uid: None },
-    };
+    let surroundings = Surroundings::of_test(folder.path(), [folder.path().to_path_buf()]);
     let typed = Typed::default().with_all(Key::Knob, knobs.iter().copied());
     resolve(&typed, &surroundings).map_err(|error| error.to_string())
 }

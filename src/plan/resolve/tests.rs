@@ -2,7 +2,6 @@ use crate::terms::{PlanSource, PlannedGoal, PlannedValue};
 use std::fs;
 
 use super::*;
-use crate::plan::Invoker;
 use crate::report::Language;
 use crate::report::planned;
 
@@ -29,14 +28,7 @@ impl Here {
         if !plan.is_empty() {
             fs::write(app.join("sweetspot.toml"), plan).unwrap();
         }
-        let surroundings = Surroundings {
-            folder: app,
-            cores: Cores::new(2.0).unwrap(),
-            memory: Bytes(8 << 30),
-            elsewhere: None,
-            program_folders: vec![programs],
-            invoker: Invoker { uid: 1000, sudo_uid: None },
-        };
+        let surroundings = Surroundings::of_test(app, [programs]);
         Self { folder, surroundings }
     }
 

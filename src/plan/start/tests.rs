@@ -1,10 +1,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::plan::{Invoker, Plan, Surroundings, Typed, resolve};
+use crate::plan::{Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
-use crate::terms::{Bytes, Cores, PlanSource};
+use crate::terms::PlanSource;
 
 /// A folder without anything that is recognised, and programs `serve`, `sh` and `nginx` in `PATH`.
 struct Here {
@@ -29,14 +29,7 @@ impl Here {
             fs::write(&program, "").unwrap();
             fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
         }
-        let surroundings = Surroundings {
-            folder: app,
-            cores: Cores::new(2.0).unwrap(),
-            memory: Bytes(8 << 30),
-            elsewhere: None,
-            program_folders: vec![programs],
-            invoker: Invoker { uid: 1000, sudo_uid: None },
-        };
+        let surroundings = Surroundings::of_test(app, [programs]);
         Self { _folder: folder, surroundings }
     }
 

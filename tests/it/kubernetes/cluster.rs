@@ -12,6 +12,9 @@ use crate::process::{ended, program};
 /// Two pods of Puma behind a Service, with a setting that variables give.
 const SHOP: &str = include_str!("../../../scripts/kubernetes/shop.yaml");
 
+/// The program that is tested, for generators.
+pub const GENERATOR_IMAGE: &str = "sweetspot.test/sweetspot:1";
+
 /// A namespace, removed in the end.
 pub struct Namespace {
     folder: PathBuf,
@@ -118,7 +121,7 @@ impl Namespace {
 
     /// `sweetspot load` to this URL by pods. `kubeconfig`: whose rights it has.
     pub fn load(&self, url: &str, arguments: &[&str], kubeconfig: Option<&PathBuf>) -> Command {
-        self.load_of("sweetspot.test/sweetspot:1", url, arguments, kubeconfig)
+        self.load_of(GENERATOR_IMAGE, url, arguments, kubeconfig)
     }
 
     pub fn load_of(

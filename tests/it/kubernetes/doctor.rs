@@ -6,12 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::cluster::Namespace;
+use super::cluster::{GENERATOR_IMAGE, Namespace};
 use crate::process::{Ended, ended, program, wait_until};
 use crate::schema::assert_valid;
-
-/// Of the program that is tested.
-const GENERATOR_IMAGE: &str = "sweetspot.test/sweetspot:1";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

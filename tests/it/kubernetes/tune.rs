@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::cluster::Namespace;
+use super::cluster::{GENERATOR_IMAGE, Namespace};
 use crate::failures::site::Running;
 use crate::process::{codes, ended, program};
 use crate::schema::assert_valid;
@@ -65,7 +65,7 @@ spec:
 impl Namespace {
     /// `sweetspot tune` of the Deployment with Puma. `folder`: where it is typed.
     fn tune(&self, folder: &Path, arguments: &[&str]) -> Command {
-        self.tune_of(folder, ("shop", "sweetspot.test/sweetspot:1"), arguments)
+        self.tune_of(folder, ("shop", GENERATOR_IMAGE), arguments)
     }
 
     /// Of this Deployment, by generators of this image.
@@ -87,7 +87,7 @@ impl Namespace {
         let mut command = self.sweetspot(folder, "tune");
         command.args(["--image", "sweetspot.test/shop:1", "--image-pull-policy", "Never"]);
         command.args(["--port", "9292", "--cpus", "1", "--memory", "512MiB"]);
-        command.args(["--generator-image", "sweetspot.test/sweetspot:1"]);
+        command.args(["--generator-image", GENERATOR_IMAGE]);
         command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
         command.args(["--slo", "p95<500ms", "--yes"]).args(arguments);
         command
@@ -425,9 +425,8 @@ fn what_cannot_be_tuned_is_said_and_stays_as_it_is() {
         assert_eq!(refused.code, Some(1), "{refused:?}");
         refused.assert_says(words);
     };
-    let image = "sweetspot.test/sweetspot:1";
-    says(("none", image), &[], &["there is no Deployment none"]);
-    let shop = ("shop", image);
+    says(("none", GENERATOR_IMAGE), &[], &["there is no Deployment none"]);
+    let shop = ("shop", GENERATOR_IMAGE);
     says(shop, &["--container", "none"], &["Deployment shop", "no such container, but puma"]);
     says(shop, &["--service", "none"], &["there is no Service none"]);
     let missing = ("shop", "sweetspot.test/none:1");
