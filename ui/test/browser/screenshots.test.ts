@@ -32,20 +32,20 @@ const PAGES = {
 
 for (const [name, page] of Object.entries(PAGES)) {
   for (const width of [1280, 390]) {
-    for (const scheme of ["light", "dark"] as const) {
-      test(`${name} at ${width} px, ${scheme}, doesn't scroll sideways`, async () => {
-        const { tab } = await open(browser, fileOfPage(page()), { width, scheme });
-        const path = `${out}/${name}-${width}-${scheme}.png`;
-        await tab.screenshot({ path: path.replace(".png", "-first.png") });
-        if (name === "session") {
-          await tab.click('tbody[data-trial="17"] .opener');
-          await tab.waitForSelector('[data-detail="17"] svg');
-        }
-        await tab.screenshot({ path, fullPage: true });
+    test(`${name} at ${width} px doesn't scroll sideways, light or dark`, async () => {
+      const { tab } = await open(browser, fileOfPage(page()), { width });
+      await tab.screenshot({ path: `${out}/${name}-${width}-first.png` });
+      if (name === "session") {
+        await tab.click('tbody[data-trial="17"] .opener');
+        await tab.waitForSelector('[data-detail="17"] svg');
+      }
+      for (const scheme of ["light", "dark"] as const) {
+        await tab.emulateMedia({ colorScheme: scheme });
+        await tab.screenshot({ path: `${out}/${name}-${width}-${scheme}.png`, fullPage: true });
         expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-        await tab.context().close();
-      });
-    }
+      }
+      await tab.context().close();
+    });
   }
 }
 
