@@ -153,9 +153,9 @@ fn machine(plan: &Plan, remote: &Remote) -> Machine {
     const SAID: &str = "a plan of an app elsewhere says what it may use, or its platform does";
     let (cores, memory) = remote.has.unzip();
     Machine {
-        cpu_model: "unknown".to_string(),
+        cpu_model: Machine::UNKNOWN.to_string(),
         cores: plan.cores.or(cores).expect(SAID),
         memory_bytes: plan.memory.or(memory).expect(SAID),
-        kernel: "unknown".to_string(),
+        kernel: Machine::UNKNOWN.to_string(),
     }
 }

@@ -86,7 +86,7 @@ fn machine(container: &Container, facts: &Facts) -> Option<Machine> {
     let of_node = Some(f64::from(facts.cores)).filter(|cores| *cores > 0.0);
     let memory = container.memory_bytes.or(Some(facts.memory_bytes).filter(|bytes| *bytes > 0));
     let known = |text: &String| match text.is_empty() {
-        true => "unknown".to_string(),
+        true => Machine::UNKNOWN.to_string(),
         false => text.clone(),
     };
     Some(Machine {

@@ -7,9 +7,7 @@ use super::{front, held, knobs, names, soak, used};
 use crate::report::figures;
 use crate::report::story::{GoalLatency, Story};
 use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
-use crate::terms::{
-    CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, TrialFailure,
-};
+use crate::terms::{CurrentSetting, Decision, LimitKind, Offered, SessionState, TrialFailure};
 
 /// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
 fn in_full(story: &Story, workers: u16, threads: u16, say: &dyn Phrases) -> String {
@@ -257,14 +255,6 @@ pub fn method(story: &Story, language: Language) -> String {
         story.outcomes().iter().map(|(it, count)| say.outcomes(*it, *count)).collect();
     let how = say.method(&trials_in, &say.span(story.load_s), &outcomes);
     format!("{how}{arrivals}")
-}
-
-/// `2 cores of AMD EPYC 7763, 4.0 GiB, kernel 6.1.0`.
-pub fn machine(machine: &Machine, language: Language) -> String {
-    let is_one = machine.cores.get() == 1.0;
-    let cores = if is_one { "1".to_string() } else { machine.cores.to_string() };
-    let memory = machine.memory_bytes.to_string();
-    language.phrases().machine(&cores, is_one, &machine.cpu_model, &memory, &machine.kernel)
 }
 
 /// One line for lists: `3 x 5, 412/s`; `name` is the configuration's.

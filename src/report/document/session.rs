@@ -175,7 +175,7 @@ fn how_in_sentences(story: &Story, language: Language) -> Section {
     let say = language.phrases();
     let mut all = vec![sentences::method(story, language)];
     let machine = story.machine.as_ref();
-    all.extend(machine.map(|it| say.measured_on(&sentences::machine(it, language))));
+    all.extend(machine.map(|it| say.measured_on(&say.machine(it))));
     all.extend(sentences::predictions_scored(story, language));
     if let Some((session, trials)) = story.resumed {
         all.push(say.took_up(session, &say.count(u64::from(trials), Counted::Trials)));
@@ -198,7 +198,7 @@ fn how(story: &Story, notes: Vec<String>, language: Language) -> Section {
         (labels.server, story.server.clone(), Kind::Text),
         (labels.goal, story.goals.to_string(), Kind::Code),
     ];
-    let machine = story.machine.as_ref().map(|it| sentences::machine(it, language));
+    let machine = story.machine.as_ref().map(|it| say.machine(it));
     values.extend(machine.map(|it| (labels.machine, it, Kind::Text)));
     let stored = story.stored.as_ref();
     let stored = stored.map(|it| say.stored_in(it.session, &it.store, &it.started_at));

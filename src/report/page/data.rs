@@ -367,7 +367,7 @@ fn limits(goals: &GoalList) -> Vec<(f64, f64)> {
 
 fn machine(machine: &Machine) -> MachineText {
     MachineText {
-        text: InEach::of(|language| sentences::machine(machine, language)),
+        text: InEach::of(|language| language.phrases().machine(machine)),
         cores: machine.cores.get(),
         memory_bytes: machine.memory_bytes.0,
     }

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, AtOneRate, LimitKind, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, AtOneRate, LimitKind, Machine, TrialPurpose, Verdict};
 
 pub struct English;
 
@@ -363,9 +363,12 @@ impl Phrases for English {
         }
     }
 
-    fn machine(&self, cores: &str, is_one: bool, cpu: &str, memory: &str, kernel: &str) -> String {
-        let unit = if is_one { "core" } else { "cores" };
-        format!("{cores} {unit} of {cpu}, {memory}, kernel {kernel}")
+    fn machine(&self, machine: &Machine) -> String {
+        let (cpu, kernel) = (machine.known_cpu_model(), machine.known_kernel());
+        let cpu = cpu.map(|cpu| format!(" of {cpu}")).unwrap_or_default();
+        let kernel = kernel.map(|kernel| format!(", kernel {kernel}")).unwrap_or_default();
+        let unit = if machine.cores.get() == 1.0 { "core" } else { "cores" };
+        format!("{} {unit}{cpu}, {}{kernel}", machine.cores, machine.memory_bytes)
     }
 
     fn measured_on(&self, machine: &str) -> String {

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, AtOneRate, LimitKind, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, AtOneRate, LimitKind, Machine, TrialPurpose, Verdict};
 
 pub struct Japanese;
 
@@ -372,8 +372,11 @@ impl Phrases for Japanese {
         }
     }
 
-    fn machine(&self, cores: &str, _: bool, cpu: &str, memory: &str, kernel: &str) -> String {
-        format!("{cpu} の {cores} コア、メモリ {memory}、カーネル {kernel}")
+    fn machine(&self, machine: &Machine) -> String {
+        let cpu = machine.known_cpu_model().map(|it| format!("{it} の ")).unwrap_or_default();
+        let kernel =
+            machine.known_kernel().map(|it| format!("、カーネル {it}")).unwrap_or_default();
+        format!("{cpu}{} コア、メモリ {}{kernel}", machine.cores, machine.memory_bytes)
     }
 
     fn measured_on(&self, machine: &str) -> String {

@@ -5,7 +5,9 @@
 use super::plan::PlanPhrases;
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, AtOneRate, LimitKind, SessionError, Stated, TrialPurpose, Verdict};
+use crate::terms::{
+    Arrivals, AtOneRate, LimitKind, Machine, SessionError, Stated, TrialPurpose, Verdict,
+};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -316,7 +318,8 @@ pub trait Phrases: PlanPhrases + Sync {
     /// `outcomes` is empty without trials.
     fn method(&self, trials_in: &str, load: &str, outcomes: &[String]) -> String;
     fn arrivals(&self, arrivals: Arrivals) -> &'static str;
-    fn machine(&self, cores: &str, is_one: bool, cpu: &str, memory: &str, kernel: &str) -> String;
+    /// `2 cores of AMD EPYC 7763, 4.0 GiB, kernel 6.1.0`, as far as it is known.
+    fn machine(&self, machine: &Machine) -> String;
     fn measured_on(&self, machine: &str) -> String;
     fn took_up(&self, session: i64, trials: &str) -> String;
     /// `option`: what names the store, empty for the usual one.
