@@ -18,7 +18,7 @@ fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
 for tool in cc ruby puma unicorn thin php-fpm bundle cargo-fmt cargo-clippy; do fake $tool ''; done
 for tool in gunicorn uvicorn node nginx openssl wrk ab h2load hey; do fake $tool ''; done
 for tool in npm chromium; do fake $tool ''; done
-for tool in strace mariadbd memcached jq prometheus; do fake $tool ''; done
+for tool in strace mariadbd memcached jq prometheus systemctl; do fake $tool ''; done
 fake fc-list 'echo /usr/share/fonts/gothic.ttf'
 fake apt-get 'echo "apt-get $*" >> "$LOG"'
 fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'

@@ -11,7 +11,7 @@ mod secrets;
 pub mod site;
 mod stopped;
 mod two_at_once;
-mod unprivileged;
+pub mod unprivileged;
 
 pub use disk::limit_file_size;
 pub use killed::random;

@@ -3,6 +3,7 @@
 
 mod from;
 mod killed;
+mod systemd;
 
 use std::fs;
 use std::path::{Path, PathBuf};
