@@ -13,6 +13,7 @@ Examples:
   sweetspot observe 'app=\"shop\"' --prometheus 127.0.0.1:9090 \\
     --before 2026-11-09..2026-11-16 --after 2026-11-16..2026-11-23
   sweetspot observe web-a web-b --cloudwatch --last 6h
+  sweetspot observe 'service:web,version:1' 'service:web,version:2' --datadog --last 6h
   sweetspot observe web1.log web2.log
   sweetspot observe access.log --before 2026-11-09..2026-11-16 --after 2026-11-16..2026-11-23
 
@@ -26,16 +27,20 @@ Exit codes: 0 better or equivalent; 3 worse; 4 undecided, or it cannot be told."
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// What it is judged against: a label selector with --prometheus, a target group or load
-    /// balancer with --cloudwatch, else an access log that says response times.
+    /// balancer with --cloudwatch, a scope of tags with --datadog, else an access log that says
+    /// response times.
     a: String,
     /// What is judged, likewise; left out with --before and --after.
     b: Option<String>,
     /// Where Prometheus is, such as http://127.0.0.1:9090.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", group = "recorder")]
     prometheus: Option<String>,
     /// By what an application load balancer of AWS counted; the aws command asks.
-    #[arg(long, conflicts_with = "prometheus")]
+    #[arg(long, group = "recorder")]
     cloudwatch: bool,
+    /// By what Datadog's tracing counted at DD_SITE, asked with DD_API_KEY and DD_APP_KEY.
+    #[arg(long, group = "recorder")]
+    datadog: bool,
     /// Both at once: so long until now.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     last: Option<Duration>,
@@ -54,8 +59,14 @@ pub struct Arguments {
     /// longer where there is little traffic.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = block)]
     block: Duration,
-    /// A metric of another name: latency=NAME, queue=NAME, memory=NAME or cpu=NAME. Repeatable.
-    #[arg(long = "metric", value_name = "FIGURE=NAME", requires = "prometheus")]
+    /// A metric of another name: latency=NAME, queue=NAME, memory=NAME or cpu=NAME; of Datadog
+    /// latency=trace.NAME alone. Repeatable.
+    #[arg(
+        long = "metric",
+        value_name = "FIGURE=NAME",
+        requires = "recorder",
+        conflicts_with = "cloudwatch"
+    )]
     metrics: Vec<Named>,
     /// A header for Prometheus, 'Name: value', or @FILE with one a line. Repeatable.
     #[arg(short = 'H', long, value_name = "HEADER", requires = "prometheus")]
@@ -84,6 +95,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let when = when(&arguments);
     let source = match arguments.prometheus {
         None if arguments.cloudwatch => Source::CloudWatch,
+        None if arguments.datadog => Source::Datadog { named: arguments.metrics },
         None => Source::AccessLogs,
         Some(url) => Source::Prometheus {
             url,

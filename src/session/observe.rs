@@ -1,18 +1,24 @@
 //! What `sweetspot observe` does: two settings in production, at once or one after the other, by
-//! what Prometheus, CloudWatch or access logs recorded of them.
+//! what Prometheus, CloudWatch, Datadog or access logs recorded of them.
 //!
 //! In: a [`Question`]. Out: a [`CompareReport`] as `compare` makes. It puts no load on anything and
 //! changes nothing.
 
+mod asked;
 mod balancer;
 mod blocks;
 mod cloudwatch;
+mod counted;
+mod datadog;
 mod log;
 mod metrics;
 mod prometheus;
 mod question;
 mod range;
 mod recorded;
+mod traces;
+
+use std::env;
 
 use crate::http_client::Peer;
 use crate::observe::{Design, judge};
@@ -38,11 +44,16 @@ pub fn observe(question: &Question) -> Result<CompareReport, ObserveError> {
     let now_s = Timestamp::now().as_second();
     let (blocks, mut recorded) = match &question.source {
         Source::Prometheus { url, headers, allows_public, named } => {
-            let peer = peer(url, headers, *allows_public)?;
+            let headers = given_headers(headers)?;
+            let peer = peer(("--prometheus", url), headers, *allows_public)?;
             let prometheus = prometheus::Prometheus::new(peer);
             recorded::of_prometheus(question, &prometheus, named, now_s)?
         }
         Source::CloudWatch => balancer::of_balancer(question, now_s)?,
+        Source::Datadog { named } => {
+            let peer = datadog_peer(|name| env::var(name).ok())?;
+            traces::of_traces(question, peer, named, now_s)?
+        }
         Source::AccessLogs => log::of_logs(question, now_s)?,
     };
     let [of_a, of_b] = blocks.each();
@@ -88,9 +99,47 @@ fn side(blocks: Blocks, name: String) -> ComparedSide {
     }
 }
 
-/// Whom to ask; no message repeats a password or a header's value.
-fn peer(url: &str, headers: &[String], allows_public: bool) -> Result<Peer, ObserveError> {
-    let usage = |what: &str| ObserveError::Usage(format!("--prometheus: {what}"));
+/// The account's site by its own variables (`DD_SITE`, else the first one's; an address where a
+/// proxy stands before it), with its two keys.
+fn datadog_peer(variable: impl Fn(&str) -> Option<String>) -> Result<Peer, ObserveError> {
+    const KEYS: [(&str, &str); 2] =
+        [("dd-api-key", "DD_API_KEY"), ("dd-application-key", "DD_APP_KEY")];
+    let given = |name| variable(name).filter(|value| !value.trim().is_empty());
+    let mut headers = Vec::new();
+    for (header, name) in KEYS {
+        let missing = || ObserveError::Usage(format!("--datadog: {name} is not set; {NEEDS_KEYS}"));
+        headers.push(parse_header(&format!("{header}: {}", given(name).ok_or_else(missing)?))?);
+    }
+    let site = given("DD_SITE").unwrap_or_else(|| "datadoghq.com".to_string());
+    let url = match site.contains("://") {
+        true => site,
+        false => format!("https://api.{site}"),
+    };
+    peer(("DD_SITE", &url), headers, true)
+}
+
+/// What to do about a key that is missing.
+const NEEDS_KEYS: &str = "Datadog is asked with an API key in DD_API_KEY and, in DD_APP_KEY, an \
+                          application key that may read time series (timeseries_query)";
+
+fn given_headers(given: &[String]) -> Result<Vec<(String, String)>, ObserveError> {
+    let mut read = Vec::new();
+    for given in given {
+        for line in given_or_read(given)? {
+            read.push(parse_header(&line)?);
+        }
+    }
+    Ok(read)
+}
+
+/// Whom to ask, as an option or a variable says it; no message repeats a password or a header's
+/// value.
+fn peer(
+    (of, url): (&'static str, &str),
+    headers: Vec<(String, String)>,
+    allows_public: bool,
+) -> Result<Peer, ObserveError> {
+    let usage = |what: &str| ObserveError::Usage(format!("{of}: {what}"));
     let url = Url::parse(url).map_err(|error| usage(&error.to_string()))?;
     if url.user.is_some() || url.path.contains('?') {
         return Err(usage(
@@ -98,19 +147,36 @@ fn peer(url: &str, headers: &[String], allows_public: bool) -> Result<Peer, Obse
              into a file and say --header @FILE",
         ));
     }
-    let addresses = addresses(&url, allows_public).map_err(|error| match error {
+    let addresses = addresses(&url, allows_public).map_err(|source| match source {
         LoadVerbError::PublicAddress { host, address } => {
             ObserveError::PublicAddress { host, address }
         }
-        other => ObserveError::Address(other),
+        source => ObserveError::Address { of, source },
     })?;
-    let mut read = Vec::new();
-    for given in headers {
-        for line in given_or_read(given)? {
-            read.push(parse_header(&line)?);
-        }
-    }
     let path = url.path.trim_end_matches('/');
     let url = format!("{}://{}{path}", url.scheme.name(), url.host_header());
-    Ok(Peer { url, addresses, headers: read })
+    Ok(Peer { url, addresses, headers })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datadogs_site_and_keys_come_from_its_own_variables() {
+        let of = |site: &str, keys: &str| {
+            datadog_peer(|name| match name {
+                "DD_SITE" => Some(site.to_string()),
+                _ => Some(keys.to_string()),
+            })
+        };
+        let peer = of("http://127.0.0.1:8126/dd/", "k3y").unwrap();
+        assert_eq!(peer.url, "http://127.0.0.1:8126/dd");
+        let names: Vec<&str> = peer.headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["dd-api-key", "dd-application-key"]);
+        let said = |site, keys| of(site, keys).err().unwrap().to_string();
+        assert!(said("http://127.0.0.1", " ").contains("DD_API_KEY is not set"));
+        assert!(said("no such site", "k3y").starts_with("DD_SITE: "));
+        assert!(!said("http://127.0.0.1", "a\nk3y").contains("k3y"));
+    }
 }

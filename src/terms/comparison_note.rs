@@ -158,6 +158,10 @@ pub enum FigureLeftOut {
     NotAtLoadBalancer {
         figure: FigureKind,
     },
+    /// The metrics that are made of traces do not say it.
+    NotInTraces {
+        figure: FigureKind,
+    },
 }
 
 /// What has a name that may be another one.

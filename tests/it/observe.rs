@@ -1,5 +1,7 @@
-//! `observe`: a real Prometheus with some hours of a fleet, access logs, and whatever can be wrong
-//! with either.
+//! `observe`: a real Prometheus with some hours of a fleet, access logs, stand-ins for CloudWatch
+//! and Datadog, and whatever can be wrong with each.
+
+mod datadog;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -374,4 +376,60 @@ fn two_target_groups_are_judged_by_what_cloudwatch_counted() {
     let denied = observe(&["web-a", "web-b", "--last", "6h"], "get-metric-data");
     denied.assert_code(1);
     denied.assert_says(&["their policy needs cloudwatch:GetMetricData", "not authorized"]);
+}
+
+#[test]
+fn two_versions_are_judged_by_what_datadogs_tracing_counted() {
+    let datadog = datadog::start();
+    let observe = |arguments: &[&str], api_key: &str| {
+        let mut command = program(Path::new("."));
+        command.env("DD_SITE", datadog.url()).env("DD_APP_KEY", "k3y-of-app");
+        command.env("DD_API_KEY", api_key).args(["observe", "--datadog"]).args(arguments);
+        let ended = ended(&mut command);
+        assert!(!format!("{ended:?}").contains("k3y"), "{ended:?}");
+        ended
+    };
+    let (one, two) = ("service:web,version:1", "service:web,version:2");
+    let worse = observe(&[one, two, "--last", "6h", "--json"], "k3y-of-api");
+    worse.assert_code(3);
+    let report = worse.json();
+    assert_valid("compare.schema.json", &report);
+    let ratio = figure(&report, "latency_p95")["ratio"].as_f64().unwrap();
+    assert!((1.2..1.3).contains(&ratio), "{report:#}");
+    assert!((figure(&report, "throughput")["a"].as_f64().unwrap() - 10.0).abs() < 1.0);
+    assert!((figure(&report, "errors")["b"].as_f64().unwrap() - 0.01).abs() < 0.005);
+    worse.assert_says(&["not_in_traces"]);
+
+    // More blocks than one answer holds points.
+    let day = "2026-11-10..2026-11-11";
+    observe(&[one, two, "--between", day, "--block", "1m"], "k3y-of-api").assert_code(3);
+
+    for (arguments, api_key, code, expected) in [
+        (
+            &[one, "service:old", "--last", "6h"][..],
+            "k3y-of-api",
+            2,
+            "no request of B (service:old)",
+        ),
+        (&[one, "a}b", "--last", "6h"], "k3y-of-api", 2, "B: 'a}b' is no scope"),
+        (&[one, two, "--last", "6h"], "", 2, "DD_API_KEY is not set"),
+        (&[one, two, "--last", "6h"], "k3y-of-another", 1, "answered 403: Forbidden"),
+        (
+            &[one, two, "--between", "2026-11-01..2026-11-12", "--block", "15m"],
+            "k3y-of-api",
+            2,
+            "give --block 3600s",
+        ),
+        (&[one, two, "--last", "6h", "--metric", "cpu=x"], "k3y-of-api", 2, "response times alone"),
+        (
+            &[one, two, "--last", "6h", "--metric", "latency=trace.django.request"],
+            "k3y-of-api",
+            2,
+            "by the name trace.django.request",
+        ),
+    ] {
+        let ended = observe(arguments, api_key);
+        ended.assert_code(code);
+        ended.assert_says(&[expected]);
+    }
 }

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::range::{Blocks, REQUESTS_LEAST, Range, time};
+use super::counted::{self, Counted};
+use super::range::{Blocks, Range, time};
 use crate::observe::Observed;
 use crate::place::ecs::{AwsError, ask};
 use crate::plan::traffic::parse_time;
 use crate::report::outside::line;
-use crate::terms::{CompareNote, FigureKind, Side};
+use crate::terms::{CompareNote, Side};
 
 const NAMESPACE: &str = "AWS/ApplicationELB";
 const SERVICE: &str = "cloudwatch";
@@ -68,7 +69,7 @@ impl CloudWatchError {
 
 /// What has metrics of its own: its name, and the dimensions that tell it from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
+pub struct Balanced {
     name: String,
     dimensions: Value,
 }
@@ -77,9 +78,9 @@ pub struct Counted {
 ///
 /// # Errors
 /// AWS says no.
-pub fn list() -> Result<Vec<Counted>, CloudWatchError> {
+pub fn list() -> Result<Vec<Balanced>, CloudWatchError> {
     let arguments = ["--namespace", NAMESPACE, "--metric-name", RESPONSE_TIME];
-    Ok(counted(&ask((SERVICE, "list-metrics"), &arguments, None)?))
+    Ok(balanced(&ask((SERVICE, "list-metrics"), &arguments, None)?))
 }
 
 /// What was recorded of one, in blocks of whole minutes, and what was remarked of that.
@@ -87,7 +88,7 @@ pub fn list() -> Result<Vec<Counted>, CloudWatchError> {
 /// # Errors
 /// AWS says no, or no request was counted.
 pub fn read(
-    (side, of): (Side, &Counted),
+    (side, of): (Side, &Balanced),
     blocks: Blocks,
 ) -> Result<(Observed, Vec<CompareNote>), CloudWatchError> {
     if blocks.block_s % MINUTE_S != 0 {
@@ -100,9 +101,9 @@ pub fn read(
 }
 
 /// What has response times, zone by zone left out.
-fn counted(listed: &Value) -> Vec<Counted> {
+fn balanced(listed: &Value) -> Vec<Balanced> {
     let metrics = listed["Metrics"].as_array().into_iter().flatten();
-    let mut all: Vec<Counted> =
+    let mut all: Vec<Balanced> =
         metrics.filter_map(|metric| of_dimensions(&metric["Dimensions"])).collect();
     all.sort_by(|one, other| one.name.cmp(&other.name));
     // A group is behind one balancer; a list in several pages may say it again.
@@ -110,7 +111,7 @@ fn counted(listed: &Value) -> Vec<Counted> {
     all
 }
 
-fn of_dimensions(dimensions: &Value) -> Option<Counted> {
+fn of_dimensions(dimensions: &Value) -> Option<Balanced> {
     let each = dimensions.as_array()?.iter();
     let each: BTreeMap<&str, &str> =
         each.filter_map(|it| Some((it["Name"].as_str()?, it["Value"].as_str()?))).collect();
@@ -120,7 +121,7 @@ fn of_dimensions(dimensions: &Value) -> Option<Counted> {
         (None, 1) => balancer,
         _ => return None,
     };
-    Some(Counted { name: name.to_string(), dimensions: dimensions.clone() })
+    Some(Balanced { name: name.to_string(), dimensions: dimensions.clone() })
 }
 
 /// By its name, by what CloudWatch calls it (`targetgroup/NAME/ID`, `app/NAME/ID`) or by its ARN.
@@ -128,17 +129,17 @@ fn of_dimensions(dimensions: &Value) -> Option<Counted> {
 /// # Errors
 /// There is none of that name, or several are.
 pub fn find<'a>(
-    there: &'a [Counted],
+    there: &'a [Balanced],
     side: Side,
     name: &str,
-) -> Result<&'a Counted, CloudWatchError> {
-    let is_called = |one: &&Counted| {
+) -> Result<&'a Balanced, CloudWatchError> {
+    let is_called = |one: &&Balanced| {
         let of_arn = [":", "/"].map(|before| format!("{before}{}", one.name));
         one.name == name
             || of_arn.iter().any(|end| name.ends_with(end))
             || one.name.split('/').nth(1) == Some(name)
     };
-    let found: Vec<&Counted> = there.iter().filter(is_called).collect();
+    let found: Vec<&Balanced> = there.iter().filter(is_called).collect();
     let name = name.to_string();
     match found.as_slice() {
         [one] => Ok(one),
@@ -154,7 +155,7 @@ pub fn find<'a>(
 }
 
 /// All figures of one side, as `get-metric-data` takes it.
-fn request(of: &Counted, blocks: Blocks) -> Value {
+fn request(of: &Balanced, blocks: Blocks) -> Value {
     let query = |(id, metric, statistic): (&str, &str, &str)| {
         let metric = json!({
             "Namespace": NAMESPACE, "MetricName": metric, "Dimensions": of.dimensions,
@@ -174,28 +175,8 @@ fn request(of: &Counted, blocks: Blocks) -> Value {
 
 /// `None`: no request was counted.
 fn observed(answer: &Value, blocks: Blocks) -> Option<Observed> {
-    let [p95, requests, failed] = ASKED.map(|(id, ..)| values(answer, id, blocks));
-    if requests.iter().flatten().all(|count| *count == 0.0) {
-        return None;
-    }
-    let enough = |count: &Option<f64>| count.is_some_and(|count| count >= REQUESTS_LEAST as f64);
-    let p95 = p95.into_iter().zip(&requests).map(|(p95, count)| p95.filter(|_| enough(count)));
-    let share = |(failed, count): (Option<f64>, &Option<f64>)| {
-        // What did not happen is not counted.
-        count.filter(|count| *count > 0.0).map(|count| failed.unwrap_or(0.0) / count)
-    };
-    let errors = failed.into_iter().zip(&requests).map(share).collect();
-    let rate = |count: &Option<f64>| count.map(|count| count / blocks.block_s as f64);
-    Some(Observed {
-        start_s: blocks.start_s,
-        block_s: blocks.block_s as u32,
-        figures: [
-            (FigureKind::LatencyP95, p95.collect()),
-            (FigureKind::Throughput, requests.iter().map(rate).collect()),
-            (FigureKind::Errors, errors),
-        ]
-        .into(),
-    })
+    let [p95_s, requests, failed] = ASKED.map(|(id, ..)| values(answer, id, blocks));
+    counted::observed(Counted { p95_s, requests, failed }, blocks)
 }
 
 /// A value a block. An answer in several pages has the same name several times.
@@ -229,15 +210,16 @@ fn remarks(answer: &Value) -> Vec<CompareNote> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::FigureKind;
 
     fn metric(dimensions: &[(&str, &str)]) -> Value {
         let each = dimensions.iter().map(|(name, value)| json!({"Name": name, "Value": value}));
         json!({"Dimensions": each.collect::<Vec<_>>()})
     }
 
-    fn there() -> Vec<Counted> {
+    fn there() -> Vec<Balanced> {
         let balancer = ("LoadBalancer", "app/shop/50dc");
-        counted(&json!({"Metrics": [
+        balanced(&json!({"Metrics": [
             metric(&[("TargetGroup", "targetgroup/web-b/98af"), balancer]),
             metric(&[balancer, ("TargetGroup", "targetgroup/web-a/73e2")]),
             metric(&[balancer, ("TargetGroup", "targetgroup/x/1"), ("AvailabilityZone", "a")]),

@@ -69,7 +69,7 @@ impl FromStr for Named {
     fn from_str(text: &str) -> Result<Self, String> {
         let (what, name) = text.split_once('=').unwrap_or((text, ""));
         let figure = FIGURES.iter().find(|(known, _)| *known == what).map(|(_, figure)| *figure);
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "_:".contains(c);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_:.".contains(c);
         match figure.filter(|_| !name.is_empty() && name.chars().all(is_name)) {
             Some(figure) => Ok(Self { figure, name: name.to_string() }),
             None => Err("write latency=NAME, queue=NAME, memory=NAME or cpu=NAME, such as \

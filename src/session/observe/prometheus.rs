@@ -4,33 +4,21 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use serde_json::Value;
 use thiserror::Error;
 
+use super::asked::{Api, AskError};
 use super::metrics::NoLatency;
 use super::range::{Blocks, Range};
-use crate::http_client::{Limits, Peer};
-use crate::report::outside::{line, truncate};
+use crate::http_client::Peer;
 use crate::terms::Side;
-
-const LIMITS: Limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20 };
 
 /// Why it does not tell what was asked for.
 #[derive(Debug, Error)]
 pub enum PrometheusError {
-    #[error("could not reach Prometheus at {url}: {what}; is it running, and is that its address?")]
-    Unreachable { url: String, what: String },
-    #[error("Prometheus at {url} answered {status}: {said}")]
-    Refused { url: String, status: u16, said: String },
-    #[error(
-        "{url} answered {status}, but not as Prometheus does; the address is that in front of \
-         /api/v1, such as http://127.0.0.1:9090"
-    )]
-    Stranger { url: String, status: u16 },
-    #[error("what Prometheus at {url} answered broke off, or is longer than 64 MiB")]
-    Cut { url: String },
+    #[error(transparent)]
+    Asked(#[from] AskError),
     #[error(
         "{side} has no series: nothing matches {{{selector}}} in {range}; try the selector in \
          Prometheus' own page"
@@ -65,9 +53,9 @@ impl PrometheusError {
     /// The user's to mend on the command line.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Cut { .. } => false,
             // 400 and 422: a selector that is none, a query that cannot be carried out.
-            Self::Refused { status, .. } => [400, 422].contains(status),
+            Self::Asked(AskError::Refused { status, .. }) => [400, 422].contains(status),
+            Self::Asked(error) => error.is_usage(),
             _ => true,
         }
     }
@@ -75,13 +63,14 @@ impl PrometheusError {
 
 /// A Prometheus, and what it remarked so far.
 pub struct Prometheus {
-    peer: Peer,
+    api: Api,
     remarks: RefCell<BTreeSet<String>>,
 }
 
 impl Prometheus {
     pub fn new(peer: Peer) -> Self {
-        Self { peer, remarks: RefCell::default() }
+        let hint = "the address is that in front of /api/v1, such as http://127.0.0.1:9090";
+        Self { api: Api { peer, who: "Prometheus", hint }, remarks: RefCell::default() }
     }
 
     /// What it remarked of its answers.
@@ -92,8 +81,7 @@ impl Prometheus {
     /// Its own time, in seconds since 1970.
     pub fn now_s(&self) -> Result<f64, PrometheusError> {
         let data = self.ask("query", &[("query", "time()")])?;
-        let stranger = || PrometheusError::Stranger { url: self.peer.url.clone(), status: 200 };
-        number(&data["result"]).ok_or_else(stranger)
+        number(&data["result"]).ok_or_else(|| self.api.stranger(200).into())
     }
 
     /// The names of a selector's series.
@@ -157,31 +145,10 @@ impl Prometheus {
     }
 
     fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value, PrometheusError> {
-        let url = self.peer.url.clone();
-        let query: Vec<String> =
-            parameters.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
-        let reply = self.peer.get(&format!("/api/v1/{path}?{}", query.join("&")), LIMITS);
-        let reply = match reply {
-            Ok(reply) if reply.is_cut => return Err(PrometheusError::Cut { url }),
-            Ok(reply) => reply,
-            Err(what) => return Err(PrometheusError::Unreachable { url, what: line(&what) }),
-        };
-        let status = reply.status;
-        let mut answer: Value = match serde_json::from_str(&reply.body) {
-            Ok(answer @ Value::Object(_)) => answer,
-            // Proxies that want a name and a password answer as they like.
-            _ if [401, 403, 502, 503, 504].contains(&status) => {
-                let said = match truncate(&line(&reply.body), 200) {
-                    empty if empty.is_empty() => "nothing more".to_string(),
-                    said => said,
-                };
-                return Err(PrometheusError::Refused { url, status, said });
-            }
-            _ => return Err(PrometheusError::Stranger { url, status }),
-        };
+        let (status, mut answer) = self.api.get(&format!("/api/v1/{path}"), parameters)?;
         if answer["status"] != "success" {
             let said = answer["error"].as_str().unwrap_or("no reason");
-            return Err(PrometheusError::Refused { url, status, said: truncate(&line(said), 300) });
+            return Err(self.api.refused(status, said).into());
         }
         let remarks = answer["warnings"].as_array().into_iter().flatten();
         let remarks = remarks.filter_map(|it| it.as_str().map(String::from));
@@ -193,15 +160,4 @@ impl Prometheus {
 /// `[time, "value"]`.
 fn number(point: &Value) -> Option<f64> {
     point[1].as_str()?.parse().ok()
-}
-
-/// For a query in a URL (RFC 3986, section 2.3).
-fn encoded(text: &str) -> String {
-    let one = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(one).collect()
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::cloudwatch::CloudWatchError;
+use super::datadog::DatadogError;
 use super::metrics::Named;
 use super::prometheus::PrometheusError;
 use super::range::Range;
@@ -20,7 +21,8 @@ use crate::terms::{CompareNote, FigureLeftOut};
 #[derive(Debug, Clone)]
 pub struct Question {
     pub source: Source,
-    /// A label selector of Prometheus, a target group or load balancer of AWS, or an access log.
+    /// A label selector of Prometheus, a scope of Datadog, a target group or load balancer of AWS,
+    /// or an access log.
     pub a: String,
     /// `None`: A, later.
     pub b: Option<String>,
@@ -43,6 +45,11 @@ pub enum Source {
     },
     /// As AWS's own command is set up.
     CloudWatch,
+    /// At the site that `DD_SITE` names, with the keys in `DD_API_KEY` and `DD_APP_KEY`.
+    Datadog {
+        /// Operations that have other names than are known.
+        named: Vec<Named>,
+    },
     AccessLogs,
 }
 
@@ -69,8 +76,12 @@ pub enum ObserveError {
     Log(#[from] InputError),
     #[error("--header: {0}")]
     Header(#[from] HeaderError),
-    #[error("--prometheus: {0}")]
-    Address(#[source] LoadVerbError),
+    #[error("{of}: {source}")]
+    Address {
+        /// The option or variable that says it.
+        of: &'static str,
+        source: LoadVerbError,
+    },
     #[error(
         "--prometheus: {host} is at {address}, a public address; only this machine and private \
          networks are asked, unless you say --allow-public"
@@ -80,6 +91,8 @@ pub enum ObserveError {
     Prometheus(#[from] PrometheusError),
     #[error(transparent)]
     CloudWatch(#[from] CloudWatchError),
+    #[error(transparent)]
+    Datadog(#[from] DatadogError),
 }
 
 impl ObserveError {
@@ -88,7 +101,8 @@ impl ObserveError {
         match self {
             Self::Prometheus(error) => error.is_usage(),
             Self::CloudWatch(error) => error.is_usage(),
-            Self::Address(error) => error.is_usage(),
+            Self::Datadog(error) => error.is_usage(),
+            Self::Address { source, .. } => source.is_usage(),
             _ => true,
         }
     }

@@ -123,6 +123,7 @@ pub fn left_out(why: &FigureLeftOut) -> String {
         FigureLeftOut::NotAtLoadBalancer { figure } => {
             format!("{figure}: a load balancer's metrics do not say it")
         }
+        FigureLeftOut::NotInTraces { figure } => format!("{figure}: traces do not say it"),
     }
 }
 

@@ -121,6 +121,7 @@ pub fn left_out(why: &FigureLeftOut) -> String {
         FigureLeftOut::NotAtLoadBalancer { figure } => {
             of(*figure, "ロードバランサーのメトリクスからはわかりません")
         }
+        FigureLeftOut::NotInTraces { figure } => of(*figure, "トレースからはわかりません"),
     }
 }
 

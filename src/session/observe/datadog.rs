@@ -1,0 +1,218 @@
+//! What Datadog's tracing counted, in blocks.
+//!
+//! In: two scopes, such as `service:web,version:2`, and blocks of time. Out: p95, throughput and
+//! errors of each. Of requests an application's own tracer makes a distribution and two counts,
+//! named after the operation (Datadog's documentation, "Trace Metrics"); percentiles are of all
+//! requests of a block together, on all hosts.
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::asked::{Api, AskError};
+use super::counted::{Counted, observed};
+use super::metrics::Named;
+use super::range::{Blocks, Range};
+use crate::http_client::Peer;
+use crate::observe::Observed;
+use crate::terms::{FigureKind, Side};
+
+/// Distributions of requests' times by the tracers of Rack, Django, Flask, FastAPI, of PHP and
+/// Node, and of Express.
+const OPERATIONS: [&str; 6] = [
+    "trace.rack.request",
+    "trace.django.request",
+    "trace.flask.request",
+    "trace.fastapi.request",
+    "trace.web.request",
+    "trace.express.request",
+];
+/// One query gives at most 1,500 points a series (Datadog's documentation).
+const MOST_POINTS: usize = 1_000;
+/// Why it does not tell what was asked for.
+#[derive(Debug, Error)]
+pub enum DatadogError {
+    #[error(transparent)]
+    Asked(#[from] AskError),
+    #[error(
+        "{side}: '{scope}' is no scope; write what stands between the braces of a query, such as \
+         service:web,version:2"
+    )]
+    Scope { side: Side, scope: String },
+    #[error(
+        "Datadog is asked for response times alone; of --metric only latency=trace.NAME is for it"
+    )]
+    Figure,
+    #[error(
+        "Datadog has no request of {side} ({scope}) in {range} by the name {}; --metric \
+         latency=trace.NAME names another operation",
+        .names.join(", ")
+    )]
+    Nothing { side: Side, scope: String, range: Range, names: Vec<String> },
+    #[error("Datadog keeps {there} s together in that range; give --block {there}s, or longer")]
+    Block { there: i64 },
+}
+
+impl DatadogError {
+    /// The user's to mend on the command line.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Asked(error) => error.is_usage(),
+            _ => true,
+        }
+    }
+}
+
+/// The names that are looked for.
+///
+/// # Errors
+/// One is for another figure.
+pub fn names(named: &[Named]) -> Result<Vec<String>, DatadogError> {
+    match named {
+        [] => Ok(OPERATIONS.map(String::from).into()),
+        [one] if one.figure == FigureKind::LatencyP95 => Ok(vec![one.name.clone()]),
+        _ => Err(DatadogError::Figure),
+    }
+}
+
+/// A scope that ends within its braces.
+///
+/// # Errors
+/// It does not.
+pub fn check(side: Side, scope: &str) -> Result<(), DatadogError> {
+    let is_odd = |c: char| c.is_control() || "{}".contains(c);
+    match scope.trim().is_empty() || scope.contains(is_odd) {
+        true => Err(DatadogError::Scope { side, scope: scope.escape_debug().to_string() }),
+        false => Ok(()),
+    }
+}
+
+pub struct Datadog {
+    api: Api,
+}
+
+/// A side, its scope, and what is asked of it.
+pub type Asked<'a> = (Side, &'a String, Blocks);
+
+impl Datadog {
+    pub fn new(peer: Peer) -> Self {
+        let hint = "DD_SITE is the site of your account, such as datadoghq.eu";
+        Self { api: Api { peer, who: "Datadog", hint } }
+    }
+
+    /// Both sides by the first operation that both have requests of.
+    ///
+    /// # Errors
+    /// It is not reached, says no, or counted no request of a side.
+    pub fn read_both(
+        &self,
+        [a, b]: [Asked<'_>; 2],
+        names: &[String],
+    ) -> Result<(Observed, Observed), DatadogError> {
+        let nothing = |(side, scope, blocks): Asked<'_>| DatadogError::Nothing {
+            side,
+            scope: scope.clone(),
+            range: blocks.range(),
+            names: names.to_vec(),
+        };
+        let mut missing = nothing(a);
+        for name in names {
+            let Some(of_a) = self.read(a, name)? else { continue };
+            match self.read(b, name)? {
+                Some(of_b) => return Ok((of_a, of_b)),
+                None => missing = nothing(b),
+            }
+        }
+        Err(missing)
+    }
+
+    /// One side; `None`: there is no such request.
+    fn read(
+        &self,
+        (_, scope, blocks): Asked<'_>,
+        name: &str,
+    ) -> Result<Option<Observed>, DatadogError> {
+        let seconds = blocks.block_s;
+        let count =
+            |of: &str| format!("sum:{name}.{of}{{{scope}}}.as_count().rollup(sum, {seconds})");
+        let requests = self.values(&count("hits"), blocks)?;
+        if requests.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let failed = self.values(&count("errors"), blocks)?;
+        let p95_s = self.values(&format!("p95:{name}{{{scope}}}.rollup({seconds})"), blocks)?;
+        Ok(observed(Counted { p95_s, requests, failed }, blocks))
+    }
+
+    /// A value a block.
+    fn values(&self, query: &str, blocks: Blocks) -> Result<Vec<Option<f64>>, DatadogError> {
+        let mut values = vec![None; blocks.count];
+        for first in (0..blocks.count).step_by(MOST_POINTS) {
+            let last = blocks.count.min(first + MOST_POINTS);
+            let at = |block: usize| blocks.start_s + blocks.block_s * block as i64;
+            // The end counts as within.
+            let (from, to) = (at(first).to_string(), (at(last) - 1).to_string());
+            let answer = self.ask(&[("from", &from), ("to", &to), ("query", query)])?;
+            fill(&mut values, &answer, blocks)?;
+        }
+        Ok(values)
+    }
+
+    fn ask(&self, parameters: &[(&str, &str)]) -> Result<Value, DatadogError> {
+        let (status, answer) = self.api.get("/api/v1/query", parameters)?;
+        let errors = answer["errors"].as_array().into_iter().flatten();
+        let said: Vec<&str> = errors.chain([&answer["error"]]).filter_map(Value::as_str).collect();
+        match answer["status"] == "ok" && status == 200 {
+            true => Ok(answer),
+            false => Err(self.api.refused(status, &said.join("; ")).into()),
+        }
+    }
+}
+
+/// Points of the only series, at the beginnings of their blocks in milliseconds, in its own unit of
+/// time where it says one.
+fn fill(values: &mut [Option<f64>], answer: &Value, blocks: Blocks) -> Result<(), DatadogError> {
+    let series = &answer["series"][0];
+    if let Some(there) = series["interval"].as_i64().filter(|there| *there > blocks.block_s) {
+        return Err(DatadogError::Block { there });
+    }
+    let unit = &series["unit"][0];
+    let scale = unit["scale_factor"].as_f64().filter(|_| unit["family"] == "time").unwrap_or(1.0);
+    for point in series["pointlist"].as_array().into_iter().flatten() {
+        let second = point[0].as_f64().map(|ms| (ms / 1000.0) as i64);
+        if let Some(block) = second.and_then(|second| blocks.index(second)) {
+            values[block] = point[1].as_f64().map(|value| value * scale);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn points_stand_at_their_blocks_in_seconds() {
+        let blocks = Blocks { start_s: 600, block_s: 300, count: 3 };
+        let mut values = vec![None; 3];
+        let milliseconds = json!([{"family": "time", "scale_factor": 0.001}, null]);
+        let points =
+            json!([[600_000.0, 120.0], [900_000.0, null], [1_200_000.0, 80.0], [5.0, 9.0]]);
+        let series = json!({"interval": 300, "unit": milliseconds, "pointlist": points});
+        fill(&mut values, &json!({"series": [series]}), blocks).unwrap();
+        assert_eq!(values, [Some(0.12), None, Some(0.08)]);
+        fill(&mut values, &json!({"series": []}), blocks).unwrap();
+        assert_eq!(values[0], Some(0.12), "no series says nothing");
+        let longer = json!({"series": [{"interval": 3600, "pointlist": []}]});
+        let error = fill(&mut values, &longer, blocks).unwrap_err().to_string();
+        assert!(error.contains("--block 3600s"), "{error}");
+    }
+
+    #[test]
+    fn a_scope_ends_within_its_braces() {
+        assert!(check(Side::A, "service:web AND version:2").is_ok());
+        for odd in ["", "service:web} by {host", "a\nb"] {
+            assert!(check(Side::B, odd).unwrap_err().to_string().contains("is no scope"));
+        }
+    }
+}
