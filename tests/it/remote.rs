@@ -420,9 +420,13 @@ fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
     denied.assert_code(1);
     denied.assert_says(&["application-autoscaling:RegisterScalableTarget", "not authorized"]);
     fs::remove_file(account.elsewhere.path("denied")).unwrap();
+    // Asked too much, it is asked again.
+    let throttled = account.elsewhere.path("throttled");
+    fs::write(&throttled, "2").unwrap();
     let restored = account.restore();
     restored.assert_code(0);
     restored.assert_says(&["service prod/shop is as it was before the session"]);
+    assert_eq!(fs::read_to_string(throttled).unwrap(), "0");
     account.assert_as_before();
     account.site.nothing_left.check();
 }

@@ -6,6 +6,8 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
@@ -20,7 +22,14 @@ const PATIENT: [(&str, &str); 2] = [("AWS_RETRY_MODE", "standard"), ("AWS_MAX_AT
 
 /// What it says where the credentials may not do something, or are no longer good.
 const NOT_ALLOWED: [&str; 2] = ["AccessDenied", "UnauthorizedOperation"];
+/// What it says where it has given up waiting.
+const THROTTLED: [&str; 4] =
+    ["Throttling", "TooManyRequests", "RequestLimitExceeded", "Rate exceeded"];
 const EXPIRED: [&str; 3] = ["ExpiredToken", "InvalidClientTokenId", "RequestExpired"];
+
+/// How long it is left alone before each time that it is asked again then: a service that was
+/// changed has to be put back.
+const WAITS_S: [u64; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -31,17 +40,46 @@ pub enum AwsError {
     NotAllowed { action: String, said: String },
     #[error("the credentials are no longer good; sign in again\n{said}")]
     Expired { said: String },
+    #[error(
+        "AWS would answer no more questions for a minute and more (aws {operation}): others ask \
+         it too much from this account; try again later\n{said}"
+    )]
+    Throttled { operation: String, said: String },
     #[error("aws {operation} failed\n{said}")]
     Failed { operation: String, said: String },
     #[error("aws {operation} answered something else than it should: {why}")]
     Odd { operation: String, why: String },
 }
 
-/// Asks AWS. `input`: the whole request, beside or in place of arguments.
+/// Asks AWS, again and again for a minute where it wants less to be asked. `input`: the whole
+/// request, beside or in place of arguments.
 ///
 /// # Errors
 /// As AWS's command says it.
 pub fn ask(
+    operation: (&str, &str),
+    arguments: &[&str],
+    input: Option<&Value>,
+) -> Result<Value, AwsError> {
+    again_and_again(|| ask_once(operation, arguments, input), thread::sleep)
+}
+
+fn again_and_again(
+    mut ask: impl FnMut() -> Result<Value, AwsError>,
+    wait: impl Fn(Duration),
+) -> Result<Value, AwsError> {
+    let mut waits = WAITS_S.into_iter().map(Duration::from_secs);
+    loop {
+        let answer = ask();
+        let is_throttled = matches!(answer, Err(AwsError::Throttled { .. }));
+        match waits.next().filter(|_| is_throttled) {
+            Some(length) => wait(length),
+            None => return answer,
+        }
+    }
+}
+
+fn ask_once(
     (service, operation): (&str, &str),
     arguments: &[&str],
     input: Option<&Value>,
@@ -87,6 +125,7 @@ fn failed(operation: String, said: String) -> AwsError {
     match (says(&NOT_ALLOWED), says(&EXPIRED)) {
         (true, _) => AwsError::NotAllowed { action: action(&operation), said },
         (_, true) => AwsError::Expired { said },
+        _ if says(&THROTTLED) => AwsError::Throttled { operation, said },
         _ => AwsError::Failed { operation, said },
     }
 }
@@ -107,7 +146,29 @@ fn action(operation: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use super::*;
+
+    #[test]
+    fn who_asks_too_much_is_patient_for_a_minute_and_no_longer() {
+        let of = |throttled: usize, error: &str| {
+            let (asked, waited) = (Cell::new(0), RefCell::new(Vec::new()));
+            let ask = || {
+                asked.set(asked.get() + 1);
+                match asked.get() > throttled {
+                    true => Ok(Value::Bool(true)),
+                    false => Err(failed("ecs describe-services".into(), error.into())),
+                }
+            };
+            let answer = again_and_again(ask, |length| waited.borrow_mut().push(length.as_secs()));
+            (answer.is_ok(), waited.into_inner())
+        };
+        assert_eq!(of(0, "ThrottlingException"), (true, Vec::new()));
+        assert_eq!(of(3, "ThrottlingException"), (true, vec![1, 2, 4]));
+        assert_eq!(of(9, "Rate exceeded"), (false, WAITS_S.to_vec()));
+        assert_eq!(of(1, "AccessDenied"), (false, Vec::new()));
+    }
 
     #[test]
     fn what_the_credentials_may_not_do_is_named_as_a_policy_has_it() {
@@ -127,6 +188,11 @@ mod tests {
                 "ecs describe-services",
                 "Could not connect to it",
                 "aws ecs describe-services failed",
+            ),
+            (
+                "ecs describe-tasks",
+                "An error occurred (ThrottlingException) (reached max retries: 7): Rate exceeded",
+                "AWS would answer no more questions",
             ),
         ] {
             let error = failed(operation.to_string(), said.to_string()).to_string();

@@ -2,7 +2,8 @@
 # A small ECS: stands in for AWS's command with the operations that sweetspot needs, takes what the
 # real one takes and nothing else, and runs a real Puma where ECS runs a task. A deployment goes on
 # while it is asked about: what ran before is drained, the new task comes up or fails. HOST_FOLDER
-# is the account: state.json what it holds, `denied` an operation that the credentials may not do.
+# is the account: state.json what it holds, `denied` an operation that the credentials may not do,
+# `throttled` how many of the next questions are too many.
 require "json"
 require "socket"
 
@@ -56,6 +57,11 @@ fail_with("AccessDeniedException", operation, "not authorized") if denied == ope
 
 lock = File.open(AT["lock"], "w")
 lock.flock(File::LOCK_EX)
+left = File.exist?(AT["throttled"]) ? File.read(AT["throttled"]).to_i : 0
+if left.positive?
+  File.write(AT["throttled"], left - 1)
+  fail_with("ThrottlingException", operation, "Rate exceeded")
+end
 state = JSON.parse(File.read(AT["state.json"]))
 shop = state["service"]
 
