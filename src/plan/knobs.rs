@@ -12,19 +12,19 @@ use super::variable::check_variable;
 use super::written_knob::{Subject, Written, WrittenError};
 use crate::server::command::{Runs, has_place};
 use crate::server::{self, Adapter, App};
-use crate::terms::{Change, Variant};
+use crate::terms::{Change, Cores, Variant};
 
 /// Variables that say where to listen and how many workers there are, for every server.
 const RESERVED: [&str; 2] = ["PORT", "WEB_CONCURRENCY"];
 
-/// The changes of each knob, those that were typed in place of the plan file's. `others`: changes
-/// that the plan has beside them.
+/// The changes of each knob, those that were typed in place of the plan file's, of an app that has
+/// so many cores. `others`: changes that the plan has beside them.
 ///
 /// # Errors
 /// A knob that is none, or that this server does not have.
 pub fn knobs(
     settings: &Settings<'_>,
-    app: &App,
+    (app, cores): (&App, Cores),
     adapter: &'static dyn Adapter,
     others: &[Change],
 ) -> Result<Vec<Sourced<Vec<Change>>>, PlanError> {
@@ -43,6 +43,10 @@ pub fn knobs(
                 |change: &&Change| all().filter(|other| other.name == change.name).count() > 1;
             if let Some(change) = known.find(is_twice) {
                 return Err(problem(WrittenError::Repeated { change: change.name.clone() }));
+            }
+            let has_as_many = |change: &&Change| server::pods::cpus_of(change) == Some(cores);
+            if let Some(change) = changes.iter().find(has_as_many) {
+                return Err(problem(WrittenError::AsItIs { change: change.name.clone() }));
             }
             if count > Variant::MOST_CHANGES {
                 return Err(problem(WrittenError::TooMany { count }));

@@ -83,7 +83,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let db_connections = db_connections(&settings, slots, has_threads)?;
     let connection = connection(&settings, &subject)?;
     let of_cuts = cuts::changes(&cuts);
-    let knobs = knobs(&settings, app, server, &of_cuts)?;
+    let knobs = knobs(&settings, (app, most_cores), server, &of_cuts)?;
     let slo = |goal: &PlannedGoal| It::Slo {
         common: goals.has_common().then(|| goal.clone()),
         has_own: goals.has_own(),

@@ -323,6 +323,8 @@ fn variables_can_be_knobs_and_settings_of_a_server_cannot() {
     assert!(plan.changes.iter().all(crate::server::pods::is_of_cpus), "{:?}", plan.changes);
     let error = here.refused(&of_image("cpus=0"));
     assert!(error.contains("cpus is a number of cores from 0.01 to 1024, not '0'"), "{error}");
+    let error = here.refused(&of_image("cpus=2,4.0"));
+    assert!(error.contains("cpus=4.0 is what the app has already"), "{error}");
     for (text, expected) in [
         ("preload_app=true", "the Deployment has no setting 'preload_app' that can be tried"),
         ("cpus=2", "a Deployment's pods are measured with the limits that it gives them"),
