@@ -10,7 +10,7 @@ use crate::terms::FigureKind;
 
 /// Response times, without `_bucket`, `_sum` and `_count`: yabeda-rails, prometheus_exporter,
 /// OpenTelemetry and prometheus-client, others, then proxies and meshes.
-const LATENCY: [&str; 8] = [
+const LATENCY: [&str; 9] = [
     "rails_request_duration_seconds",
     "ruby_http_request_duration_seconds",
     "http_server_request_duration_seconds",
@@ -19,6 +19,7 @@ const LATENCY: [&str; 8] = [
     "istio_request_duration_milliseconds",
     "response_latency_ms",
     "traefik_service_request_duration_seconds",
+    "kamal_proxy_http_request_duration_seconds",
 ];
 /// Time before the app began, likewise.
 const QUEUE: [&str; 3] = [
@@ -30,13 +31,14 @@ const MEMORY: [&str; 3] =
     ["container_memory_working_set_bytes", "process_resident_memory_bytes", "ruby_rss"];
 const CPU: [&str; 2] = ["container_cpu_usage_seconds_total", "process_cpu_seconds_total"];
 /// Counters of requests that say how these ended, where the response times don't.
-const REQUESTS: [&str; 6] = [
+const REQUESTS: [&str; 7] = [
     "rails_requests_total",
     "ruby_http_requests_total",
     "http_server_requests_total",
     "http_requests_total",
     "nginx_ingress_controller_requests",
     "response_total",
+    "kamal_proxy_http_requests_total",
 ];
 /// Labels that say how a request ended, and what they say of one that the server failed.
 pub const ENDINGS: [(&str, &str); 6] = [
