@@ -132,7 +132,11 @@ fn await_while_it_runs(running: &mut Running, what: &str, mut is_so: impl FnMut(
     let until = Instant::now() + PATIENCE * 5;
     while !is_so() {
         assert!(Instant::now() < until, "no {what}: {}", running.stderr());
-        assert!(!running.has_ended(), "{}", running.stderr());
+        if running.has_ended() {
+            // What it said last has not been read yet.
+            running.wait_for("no line says this", Duration::from_secs(1));
+            panic!("it ended before there was {what}: {}", running.stderr());
+        }
         std::thread::sleep(Duration::from_millis(200));
     }
 }
