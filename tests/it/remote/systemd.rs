@@ -58,7 +58,8 @@ impl Systemd {
             ("run/empty", ""),
         ];
         write_files(folder.path(), &files);
-        let group = format!("sweetspot-test-{}", address.port());
+        // Not by a name that other tests take for what a session left behind.
+        let group = format!("systemd-of-a-test-{}", address.port());
         let mut begin = Command::new("unshare");
         begin.args(["--mount", "setsid", "sh", "-euc", BECOME]).env("GROUP", &group);
         begin.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
