@@ -22,10 +22,10 @@ const PATIENT: [(&str, &str); 2] = [("AWS_RETRY_MODE", "standard"), ("AWS_MAX_AT
 
 /// What it says where the credentials may not do something, or are no longer good.
 const NOT_ALLOWED: [&str; 2] = ["AccessDenied", "UnauthorizedOperation"];
-/// What it says where it has given up waiting.
+const EXPIRED: [&str; 3] = ["ExpiredToken", "InvalidClientTokenId", "RequestExpired"];
+/// What it says where AWS wants less to be asked, and it has given up waiting.
 const THROTTLED: [&str; 4] =
     ["Throttling", "TooManyRequests", "RequestLimitExceeded", "Rate exceeded"];
-const EXPIRED: [&str; 3] = ["ExpiredToken", "InvalidClientTokenId", "RequestExpired"];
 
 /// How long it is left alone before each time that it is asked again then: a service that was
 /// changed has to be put back.
@@ -122,11 +122,11 @@ fn given(input: Option<&Value>) -> io::Result<Stdio> {
 
 fn failed(operation: String, said: String) -> AwsError {
     let says = |any: &[&str]| any.iter().any(|text| said.contains(text));
-    match (says(&NOT_ALLOWED), says(&EXPIRED)) {
-        (true, _) => AwsError::NotAllowed { action: action(&operation), said },
-        (_, true) => AwsError::Expired { said },
-        _ if says(&THROTTLED) => AwsError::Throttled { operation, said },
-        _ => AwsError::Failed { operation, said },
+    match () {
+        () if says(&NOT_ALLOWED) => AwsError::NotAllowed { action: action(&operation), said },
+        () if says(&EXPIRED) => AwsError::Expired { said },
+        () if says(&THROTTLED) => AwsError::Throttled { operation, said },
+        () => AwsError::Failed { operation, said },
     }
 }
 

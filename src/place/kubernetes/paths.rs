@@ -2,7 +2,9 @@
 //!
 //! In: names. Out: paths. Only computes.
 
-use std::fmt::Write as _;
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Pods, services, secrets and events of a namespace.
 pub fn core(namespace: &str, kind: &str) -> String {
@@ -30,18 +32,12 @@ pub fn command(pod: &str, container: Option<&str>, words: &[&str]) -> String {
     path
 }
 
+/// What a URL's query does not hold as it is (RFC 3986, section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// For a URL's query.
-pub fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                escaped.push(char::from(byte));
-            }
-            _ => write!(escaped, "%{byte:02X}").expect("a String takes every text"),
-        }
-    }
-    escaped
+pub fn escaped(text: &str) -> impl fmt::Display {
+    utf8_percent_encode(text, RESERVED)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -11,6 +12,8 @@ use crate::http_client::{Limits, Peer};
 use crate::report::outside::{line, truncate};
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20 };
+/// What a URL's query does not hold as it is (RFC 3986, section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Longest text of theirs that is shown, characters.
 const LONGEST: usize = 300;
 
@@ -32,7 +35,8 @@ impl AskError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Cut { .. } => false,
-            Self::Refused { status, .. } => *status == 400,
+            // A question that is none, or that cannot be carried out.
+            Self::Refused { status, .. } => [400, 422].contains(status),
             Self::Stranger { .. } => true,
         }
     }
@@ -54,8 +58,10 @@ impl Api {
     /// Nobody answered, or not with an object.
     pub fn get(&self, path: &str, parameters: &[(&str, &str)]) -> Result<(u16, Value), AskError> {
         let (who, url) = (self.who, self.peer.url.clone());
-        let query: Vec<String> =
-            parameters.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let parameter = |(name, value): &(&str, &str)| {
+            format!("{name}={}", utf8_percent_encode(value, RESERVED))
+        };
+        let query: Vec<String> = parameters.iter().map(parameter).collect();
         let reply = match self.peer.get(&format!("{path}?{}", query.join("&")), LIMITS) {
             Ok(reply) if reply.is_cut => return Err(AskError::Cut { who, url }),
             Ok(reply) => reply,
@@ -85,15 +91,4 @@ impl Api {
         let (who, hint) = (self.who, self.hint);
         AskError::Stranger { who, url: self.peer.url.clone(), status, hint }
     }
-}
-
-/// For a query in a URL (RFC 3986, section 2.3).
-fn encoded(text: &str) -> String {
-    let one = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        byte => format!("%{byte:02X}"),
-    };
-    text.bytes().map(one).collect()
 }

@@ -4,12 +4,9 @@
 
 use super::blocks::{BlocksOfBoth, blocks};
 use super::cloudwatch::{find, list, read};
+use super::counted::UNSEEN;
 use super::question::{ObserveError, Question, Recorded};
-use crate::terms::{FigureKind, FigureLeftOut, Side};
-
-/// What it does not see.
-const UNSEEN: [FigureKind; 3] =
-    [FigureKind::QueueTime, FigureKind::Memory, FigureKind::CpuPerRequest];
+use crate::terms::{FigureLeftOut, Side};
 
 /// Reads both sides.
 ///

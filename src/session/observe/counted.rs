@@ -6,6 +6,10 @@ use super::range::{Blocks, REQUESTS_LEAST};
 use crate::observe::Observed;
 use crate::terms::FigureKind;
 
+/// What is not seen of an instance by who only counts its requests.
+pub const UNSEEN: [FigureKind; 3] =
+    [FigureKind::QueueTime, FigureKind::Memory, FigureKind::CpuPerRequest];
+
 /// What was counted in each block; `None` where nothing is known of it.
 pub struct Counted {
     pub p95_s: Vec<Option<f64>>,

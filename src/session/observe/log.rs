@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use super::blocks::{BlocksOfBoth, blocks};
+use super::counted::UNSEEN;
 use super::question::{ObserveError, Question, Recorded, When};
 use super::range::{Blocks, REQUESTS_LEAST, Range};
 use crate::observe::Observed;
@@ -14,9 +15,6 @@ use crate::terms::{CompareNote, FigureKind, FigureLeftOut, Side};
 
 /// Lines may be left out without its being said.
 const LEFT_OUT_QUIET: f64 = 0.01;
-/// What a log does not say.
-const NOT_IN_LOG: [FigureKind; 3] =
-    [FigureKind::QueueTime, FigureKind::Memory, FigureKind::CpuPerRequest];
 
 /// Reads both logs, or one for both times.
 ///
@@ -38,7 +36,7 @@ pub fn of_logs(question: &Question, now_s: i64) -> Result<(BlocksOfBoth, Recorde
     let sides = [(Side::A, Some(&a)), (Side::B, b.as_ref())];
     notes.extend(sides.into_iter().filter_map(|(side, log)| left_out(side, log?)));
     let [a, b] = recorded;
-    let left_out = NOT_IN_LOG.map(|figure| FigureLeftOut::NotInLog { figure }).into();
+    let left_out = UNSEEN.map(|figure| FigureLeftOut::NotInLog { figure }).into();
     Ok((blocks, Recorded { a, b, left_out, notes }))
 }
 

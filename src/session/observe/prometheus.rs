@@ -53,8 +53,6 @@ impl PrometheusError {
     /// The user's to mend on the command line.
     pub fn is_usage(&self) -> bool {
         match self {
-            // 400 and 422: a selector that is none, a query that cannot be carried out.
-            Self::Asked(AskError::Refused { status, .. }) => [400, 422].contains(status),
             Self::Asked(error) => error.is_usage(),
             _ => true,
         }

@@ -3,15 +3,12 @@
 //! In: the question. Out: p95, throughput and errors, and what there is to say of them.
 
 use super::blocks::{BlocksOfBoth, blocks};
+use super::counted::UNSEEN;
 use super::datadog::{Datadog, check, names};
 use super::metrics::Named;
 use super::question::{ObserveError, Question, Recorded};
 use crate::http_client::Peer;
-use crate::terms::{FigureKind, FigureLeftOut, Side};
-
-/// What traces do not say.
-const UNSEEN: [FigureKind; 3] =
-    [FigureKind::QueueTime, FigureKind::Memory, FigureKind::CpuPerRequest];
+use crate::terms::{FigureLeftOut, Side};
 
 /// Reads both sides.
 ///

@@ -3,8 +3,10 @@
 //! `version:2` answers a quarter slower than `version:1`, and both ten requests a second, of which
 //! one in a hundred fails. Of `service:old` nothing is kept, and of a week only whole hours.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
+use super::noise;
 use crate::load::server::{Connection, Server};
 
 /// Serves it, for one pair of keys.
@@ -30,7 +32,8 @@ fn answer(request: &str) -> (u16, Value) {
     let query = query.strip_suffix(" HTTP/1.1").unwrap();
     let given = |name: &str| {
         let found = query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
-        decoded(found.unwrap_or_else(|| panic!("no {name} in {query}")))
+        let found = found.unwrap_or_else(|| panic!("no {name} in {query}"));
+        percent_decode_str(found).decode_utf8().unwrap().into_owned()
     };
     let number = |name: &str| given(name).parse::<i64>().unwrap();
     series(&given("query"), (number("from"), number("to")))
@@ -62,7 +65,7 @@ fn series(query: &str, (from_s, to_s): (i64, i64)) -> (u16, Value) {
         .step_by(usize::try_from(block).unwrap())
         .filter(|_| !scope.contains("service:old"))
         .map(|at_s| {
-            json!([at_s as f64 * 1000.0, value(block as f64) * slower * noise(at_s, scope)])
+            json!([at_s as f64 * 1000.0, value(block as f64) * slower * varied(at_s, scope)])
         })
         .collect();
     let unit = match of {
@@ -76,23 +79,6 @@ fn series(query: &str, (from_s, to_s): (i64, i64)) -> (u16, Value) {
 }
 
 /// Between 0.9 and 1.1, always the same for the same moment and scope.
-fn noise(at_s: i64, scope: &str) -> f64 {
-    let scope: i64 = scope.bytes().map(i64::from).sum();
-    0.9 + 0.2 * ((at_s / 300 * 7919 + scope * 104_729) % 1000) as f64 / 1000.0
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'%' => {
-                let digits = [rest.next().unwrap(), rest.next().unwrap()];
-                let digits = std::str::from_utf8(&digits).unwrap().to_string();
-                bytes.push(u8::from_str_radix(&digits, 16).unwrap());
-            }
-            byte => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).unwrap()
+fn varied(at_s: i64, scope: &str) -> f64 {
+    0.9 + 0.2 * noise(at_s / 300, scope.bytes().map(usize::from).sum())
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -102,7 +103,13 @@ fn told(command: &mut Command, folder: &Path) {
 
 impl Drop for Systemd {
     fn drop(&mut self) {
+        // It ends its units first, and is ended where it does not.
         drop(self.command("systemctl").args(["--user", "exit"]).output());
+        let until = Instant::now() + Duration::from_secs(10);
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(self.process.kill());
         drop(self.process.wait());
         for top in ["systemd", "unified", ""] {
             let group = Path::new("/sys/fs/cgroup").join(top).join(&self.group);
