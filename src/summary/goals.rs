@@ -232,6 +232,7 @@ mod tests {
 
     use rand::{RngExt as _, SeedableRng as _};
     use rand_xoshiro::Xoshiro256PlusPlus;
+    use statrs::distribution::{Binomial, DiscreteCDF as _};
 
     use super::*;
     use crate::terms::{Certainty, Target};
@@ -363,6 +364,8 @@ mod tests {
     #[test]
     fn ten_goals_at_their_limits_are_called_missed_as_seldom_as_one() {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(22);
+        let requests = Binomial::new(0.05, 400).unwrap();
+        let at_most: Vec<f64> = (0..400).map(|late| requests.cdf(late)).collect();
         let mut share_missed = |targets: usize| {
             let mix: Vec<String> =
                 (0..targets).map(|n| format!("GET /{n} slo=p95<200ms")).collect();
@@ -370,7 +373,8 @@ mod tests {
             let goals = goals(&mix, None);
             let mut window = || {
                 let late = |chance: &mut Xoshiro256PlusPlus| {
-                    (0..400).filter(|_| chance.random_bool(0.05)).count() as u64
+                    let share: f64 = chance.random();
+                    at_most.partition_point(|at_most| *at_most < share) as u64
                 };
                 let each: Vec<_> = (0..targets).map(|_| late(&mut chance)).collect();
                 let each: Vec<_> = each.iter().map(|late| (400 - late, *late)).collect();

@@ -234,7 +234,9 @@ fn requests_that_are_slow_by_nature_do_not_hide_how_much_a_server_holds() {
     let app = SimulatedApp { cpu_s: 0.001, wait_s: 0.06, waits: 1, cv2: 1.0, ..app() };
     let today = app.current;
     let capacity = |limit_ms| app.true_capacity(today, Duration::from_millis(limit_ms), 0.95);
-    let limit_ms = (60..400).find(|limit_ms| capacity(*limit_ms) > 0.0).unwrap() * 120 / 100;
+    let limits: Vec<u64> = (60..400).collect();
+    let least = limits[limits.partition_point(|limit_ms| capacity(*limit_ms) == 0.0)];
+    let limit_ms = least * 120 / 100;
     let plan = Plan {
         workers: vec![today.workers],
         threads: vec![today.threads],

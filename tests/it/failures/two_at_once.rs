@@ -6,6 +6,7 @@ use super::site::Running;
 use super::unprivileged::is_root;
 use super::*;
 use crate::place::title;
+use crate::process::wait_until;
 
 const TUNE: &[&str] = &["tune", "--budget", "60s", "--slo", "p95<1s"];
 
@@ -101,10 +102,14 @@ fn a_session_that_is_written_out_of_sight_is_seen_to_be_written() {
     removed.assert_says(&["session 1 is being written by another program"]);
     let tune = site.nothing_left.with_title("tune --budget");
     let tune = tune.into_iter().find(|pid| !title(*pid).contains("sh -c")).unwrap();
+    let guardians = || site.nothing_left.with_title(" __guardian");
+    assert!(!guardians().is_empty());
     // SAFETY: takes two integers; a process of this test's own command, which has just been seen.
     unsafe { libc::kill(tune.cast_signed(), libc::SIGKILL) };
     first.expect("it has ended");
     assert_eq!(state(), "interrupted");
+    // The container's end would kill the guardian while it cleans up.
+    wait_until("the guardian has ended", || guardians().is_empty());
     first.signal(libc::SIGKILL);
     assert_eq!(first.end().code, None);
     site.nothing_left.check();
