@@ -1,13 +1,16 @@
 //! `sweetspot completions`: arguments.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Command, ValueHint};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 
 use super::Exit;
+use crate::plan::{Key, choices};
+use crate::report::Language;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,9 +29,12 @@ pub struct Arguments {
     man: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments, mut whole: Command) -> anyhow::Result<Exit> {
+pub fn run(arguments: &Arguments, whole: Command) -> anyhow::Result<Exit> {
     if let Some(shell) = arguments.shell {
-        clap_complete::generate(shell, &mut whole, "sweetspot", &mut io::stdout());
+        // It panics where it cannot write.
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut completed(&whole), "sweetspot", &mut script);
+        io::stdout().write_all(&script)?;
     }
     if let Some(folder) = &arguments.man {
         let made =
@@ -36,4 +42,28 @@ pub fn run(arguments: &Arguments, mut whole: Command) -> anyhow::Result<Exit> {
         made.with_context(|| format!("could not write into {}", folder.display()))?;
     }
     Ok(Exit::Done)
+}
+
+/// The verbs that people type, with the words that their options take: a plan file may have these
+/// options too, so it is not clap that checks them.
+fn completed(whole: &Command) -> Command {
+    let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set());
+    Command::new("sweetspot")
+        .args(whole.get_arguments().cloned())
+        .subcommands(verbs.cloned().map(|verb| verb.mut_args(with_words)))
+}
+
+fn with_words(argument: Arg) -> Arg {
+    let name = argument.get_id().as_str();
+    let key = Key::ALL.iter().find(|key| key.name() == name);
+    let words = match (name, key) {
+        ("lang", _) => Language::ALL.iter().map(|(name, _)| *name).collect(),
+        (_, Some(key)) => choices(*key),
+        (_, None) => Vec::new(),
+    };
+    if words.is_empty() {
+        argument
+    } else {
+        argument.value_parser(PossibleValuesParser::new(words))
+    }
 }

@@ -4,8 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::exit::of_connection;
+use super::options::words_of;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
+use crate::plan::Key;
 use crate::report::document;
 use crate::report::terminal::Channel;
 use crate::session::cluster;
@@ -21,8 +23,6 @@ Examples:
   sweetspot doctor --quick --json
   sweetspot doctor --place kubernetes --namespace web
   sweetspot doctor --place kubernetes --generator-image registry.internal/sweetspot:1";
-
-const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 
 /// Checks whether this machine, or a cluster's namespace, is fit to measure on.
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,8 @@ pub struct Arguments {
     #[arg(long, value_name = "IMAGE")]
     generator_image: Option<String>,
     /// Whether nodes pull it: Always, IfNotPresent or Never [default: as the cluster has it]
-    #[arg(long, value_name = "POLICY", requires = "generator_image", value_parser = PULL_POLICIES)]
+    #[arg(long, value_name = "POLICY", requires = "generator_image", hide_possible_values = true)]
+    #[arg(value_parser = words_of(Key::GeneratorImagePullPolicy))]
     generator_image_pull_policy: Option<String>,
     #[command(flatten)]
     store: StoreArgument,

@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
-use crate::plan::{Form, Key, Typed};
+use crate::plan::{Form, Key, Typed, choices};
 
 /// An option as `tune` has it.
 pub fn argument(key: Key) -> Arg {
@@ -31,6 +32,11 @@ pub fn argument(key: Key) -> Arg {
         Form::Text | Form::Number | Form::Counts => argument,
     }
     .value_name(row.value_name)
+}
+
+/// For an argument outside a plan that takes the words of such an option.
+pub fn words_of(key: Key) -> PossibleValuesParser {
+    PossibleValuesParser::new(choices(key))
 }
 
 impl Args for Typed {

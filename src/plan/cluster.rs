@@ -65,15 +65,15 @@ pub struct AskedCluster {
 
 /// Where trials run.
 #[derive(Clone, Copy)]
-enum Where {
+pub enum Where {
     Local,
     Kubernetes,
 }
 
-const PLACES: [(&str, Where); 2] = [("local", Where::Local), ("kubernetes", Where::Kubernetes)];
+pub const PLACES: [(&str, Where); 2] = [("local", Where::Local), ("kubernetes", Where::Kubernetes)];
 
 /// As Kubernetes spells them.
-const PULL_POLICIES: [(&str, &str); 3] =
+pub const PULL_POLICIES: [(&str, &str); 3] =
     [("Always", "Always"), ("IfNotPresent", "IfNotPresent"), ("Never", "Never")];
 
 /// What stands for the name of a Deployment that is made for the time.

@@ -6,7 +6,7 @@ use super::options::Key;
 use super::settings::{Given, Settings, Sourced};
 use crate::terms::{Objective, ObjectiveKind, PlanSource, Prices, Rate};
 
-const KINDS: [(&str, ObjectiveKind); 4] = [
+pub const KINDS: [(&str, ObjectiveKind); 4] = [
     ("capacity", ObjectiveKind::Capacity),
     ("memory", ObjectiveKind::Memory),
     ("latency", ObjectiveKind::Latency),

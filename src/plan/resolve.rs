@@ -474,10 +474,14 @@ fn duration_within(
     Err(given.problem(Problem::Bounds { least, most }))
 }
 
+pub const ARRIVALS: [(&str, Arrivals); 2] =
+    [("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)];
+
+pub const CONNECTIONS: [(&str, ConnectionMode); 2] =
+    [("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)];
+
 fn arrivals(settings: &Settings<'_>) -> Result<Sourced<Arrivals>, PlanError> {
-    or_default(settings.get(Key::Arrivals), Arrivals::Poisson, |given| {
-        given.choice(&[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)])
-    })
+    or_default(settings.get(Key::Arrivals), Arrivals::Poisson, |given| given.choice(&ARRIVALS))
 }
 
 /// Before a proxy of ours its clients' connections, else as what stands in front of the app has it;
@@ -487,9 +491,8 @@ fn connection(
     subject: &Subject,
 ) -> Result<Sourced<ConnectionMode>, PlanError> {
     let app = &subject.app.value;
-    let choices = [("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)];
     match (settings.get(Key::Connection), app.proxy) {
-        (Some(given), _) => given.choice(&choices),
+        (Some(given), _) => given.choice(&CONNECTIONS),
         (None, Proxy::None) if app.pods.is_none() && subject.remote.is_none() => {
             Ok(front::connection(&app.folder, &subject.deployment))
         }

@@ -12,6 +12,7 @@ mod ci;
 #[path = "../../bench/common/mod.rs"]
 pub mod common;
 mod compare;
+mod completions;
 mod doctor;
 mod failures;
 mod fuzz;

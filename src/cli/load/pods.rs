@@ -4,6 +4,8 @@ use clap::ValueEnum;
 
 use super::elsewhere::{self, ForOthers};
 use crate::cli::UsageError;
+use crate::cli::options::words_of;
+use crate::plan::Key;
 use crate::session::load::{ClusterAsked, OnLoss};
 use crate::terms::Bytes;
 
@@ -21,7 +23,8 @@ pub struct PodArguments {
     image: Option<String>,
 
     /// Kubernetes: Always, IfNotPresent or Never [default: as the cluster has it]
-    #[arg(long, value_name = "POLICY", requires = "image")]
+    #[arg(long, value_name = "POLICY", requires = "image", hide_possible_values = true)]
+    #[arg(value_parser = words_of(Key::GeneratorImagePullPolicy))]
     image_pull_policy: Option<String>,
 
     /// Kubernetes: the namespace [default: the context's]
