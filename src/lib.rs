@@ -23,7 +23,6 @@ mod advise;
 #[expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
-    clippy::print_stdout,
     reason = "reads its arguments and standard input, and writes what was asked for"
 )]
 mod cli;

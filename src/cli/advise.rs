@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::progress::Progress;
 use super::watch::SubjectArguments;
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, print};
 use crate::report::{document, figures, json, outside, render};
 use crate::session::advise::{
     AdviseError, Meanwhile, PROBE_SOCKET, Question, Source, advise, write_probe,
@@ -86,7 +86,8 @@ fn length(text: &str) -> Result<Duration, String> {
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if let Some(folder) = &arguments.write_probe {
         let file = write_probe(folder)?;
-        println!("{}", how_to_load(&file.display().to_string(), &folder.display().to_string()));
+        let (file, folder) = (file.display().to_string(), folder.display().to_string());
+        print(how_to_load(&file, &folder) + "\n")?;
         return Ok(Exit::Done);
     }
     let stop = super::interrupt::install();
@@ -97,9 +98,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let report = report.map_err(with_exit_code)?;
     progress.draw("");
     match (is_json, is_quiet) {
-        (true, _) => print!("{}", json::render(&report)),
-        (_, true) => print!("{}", outside::paragraph(&document::advise::in_short(&report))),
-        _ => print!("{}", render::plain(&document::advise::document(&report))),
+        (true, _) => print(json::render(&report))?,
+        (_, true) => print(outside::paragraph(&document::advise::in_short(&report)))?,
+        _ => print(render::plain(&document::advise::document(&report)))?,
     }
     Ok(if report.refused.is_empty() { Exit::Done } else { Exit::Invalid })
 }

@@ -5,7 +5,7 @@ mod revisions;
 use std::path::PathBuf;
 
 use super::sessions::StoreArgument;
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, print};
 use crate::report::{document, json, junit, outside, page, render};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
 use crate::session::report::{named_file, write_file};
@@ -88,9 +88,9 @@ impl Shown {
     /// Prints and writes a comparison; the exit code is its verdict.
     pub fn show(&self, report: &CompareReport) -> anyhow::Result<Exit> {
         match (self.json, self.quiet) {
-            (true, _) => print!("{}", json::render(report)),
-            (_, true) => print!("{}", outside::paragraph(&document::compare::in_short(report))),
-            _ => print!("{}", render::plain(&document::compare::document(report))),
+            (true, _) => print(json::render(report))?,
+            (_, true) => print(outside::paragraph(&document::compare::in_short(report)))?,
+            _ => print(render::plain(&document::compare::document(report)))?,
         }
         if !self.quiet {
             document::compare::warnings(report).iter().for_each(|it| eprintln!("warning: {it}"));

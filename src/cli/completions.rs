@@ -1,6 +1,5 @@
 //! `sweetspot completions`: arguments.
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -8,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 
-use super::Exit;
+use super::{Exit, print};
 use crate::plan::{Key, choices};
 use crate::report::Language;
 
@@ -34,7 +33,7 @@ pub fn run(arguments: &Arguments, whole: Command) -> anyhow::Result<Exit> {
         // It panics where it cannot write.
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut completed(&whole), "sweetspot", &mut script);
-        io::stdout().write_all(&script)?;
+        print(String::from_utf8_lossy(&script))?;
     }
     if let Some(folder) = &arguments.man {
         let made =

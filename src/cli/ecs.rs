@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, print};
 use crate::session::ecs;
 
 #[derive(clap::Args)]
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             let name = service.parse().map_err(|_| UsageError { message: service.clone() })?;
             ecs::apply(&name, record)?;
         }
-        What::Restore { record } => println!("{}", ecs::restore(record)?),
+        What::Restore { record } => print(ecs::restore(record)? + "\n")?,
     }
     Ok(Exit::Done)
 }

@@ -1,11 +1,11 @@
 //! `sweetspot lab`: arguments.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt};
+use super::{Exit, UsageError, interrupt, print};
 use crate::report::document::lab;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Language, json, page};
@@ -132,7 +132,7 @@ fn list(json: bool, quiet: bool) -> anyhow::Result<Exit> {
         (_, true) => entries.iter().map(|entry| entry.name.clone() + "\n").collect(),
         _ => lab::list(&entries),
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(Exit::Done)
 }
 
@@ -146,7 +146,7 @@ fn show(name: &str, copy_to: Option<PathBuf>, json: bool, quiet: bool) -> anyhow
         (_, true) => found.definition.rule.clone() + "\n",
         _ => labs::show(&found),
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(Exit::Done)
 }
 
@@ -181,7 +181,7 @@ fn experiment(
         true => json::render(&ended.result),
         false => lab::result(&ended.result),
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     if let Some(file) = page {
         write_file(file, &page::lab(&ended.result, &page::assets()))?;
     }
@@ -223,7 +223,7 @@ fn tune(
         true => json::render(&result),
         false => lab::tuned(&result),
     };
-    io::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(match result.holds {
         Holds::Yes => Exit::Done,
         Holds::No => Exit::NotMet,

@@ -17,7 +17,7 @@ use super::exit::of_load;
 use super::progress::Progress;
 use super::push::push_to;
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt};
+use super::{Exit, UsageError, interrupt, print};
 use crate::report::load::{LoadResult, text};
 use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
@@ -131,11 +131,17 @@ fn join(prepared: &load::Prepared, turn: TurnArgument, is_quiet: bool) -> anyhow
 /// What is gathered goes to standard output as it comes, for whoever asked for it elsewhere.
 fn relay(prepared: &load::Prepared) -> anyhow::Result<Exit> {
     let stop = interrupt::install();
-    let mut number = 0;
+    let (mut number, mut heard) = (0, Ok(()));
     let mut tell = |relay: Relay| {
         number += 1;
-        println!("{}", relay.line(number));
+        if let Err(error) = print(relay.line(number) + "\n") {
+            // Nobody is there any more for whom it would go on.
+            stop.raise();
+            heard = Err(error);
+        }
     };
-    load::relay(prepared, &stop, &mut tell).map_err(of_load)?;
+    let relayed = load::relay(prepared, &stop, &mut tell);
+    heard?;
+    relayed.map_err(of_load)?;
     Ok(Exit::Done)
 }

@@ -20,6 +20,7 @@ mod observe;
 mod options;
 mod order;
 mod predict;
+mod print;
 mod progress;
 mod push;
 mod report;
@@ -39,6 +40,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use exit::{Exit, UsageError};
+use print::print;
 
 #[derive(Parser)]
 #[command(

@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::Exit;
+use super::{Exit, print};
 use crate::session::doctor;
 
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    println!("{}", serde_json::to_string(&doctor::this_node())?);
+    print(serde_json::to_string(&doctor::this_node())? + "\n")?;
     sleep(Duration::from_secs(arguments.stay.into()));
     Ok(Exit::Done)
 }

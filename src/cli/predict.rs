@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::sessions::StoreArgument;
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, print};
 use crate::plan::parse_counts;
 use crate::report::{document, json, render};
 use crate::session::predict::{FleetQuestion, MachineKind, PredictError, Question, predict};
@@ -112,9 +112,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         .and_then(|store| predict(&store, arguments.session, &question));
     let report = answer.map_err(with_exit_code)?;
     match (arguments.json, arguments.quiet) {
-        (true, _) => print!("{}", json::render(&report)),
-        (_, true) => print!("{}", document::predict::in_short(&report)),
-        _ => print!("{}", render::plain(&document::predict::document(&report))),
+        (true, _) => print(json::render(&report))?,
+        (_, true) => print(document::predict::in_short(&report))?,
+        _ => print(render::plain(&document::predict::document(&report)))?,
     }
     Ok(Exit::Done)
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::exit::of_connection;
 use super::sessions::StoreArgument;
-use super::{Exit, interrupt};
+use super::{Exit, interrupt, print};
 use crate::report::outside::lines;
 use crate::session::cluster::{self, Restored};
 use crate::session::remote::{self, PutBack};
@@ -59,16 +59,19 @@ fn of_remote(arguments: &Arguments) -> anyhow::Result<Exit> {
     let restored = remote::restore(&arguments.store.path, &interrupt::install(), &mut tell)?;
     if arguments.json {
         let said = restored.as_ref().map(|it| &it.said);
-        println!("{}", json!({ "url": restored.as_ref().map(|it| &it.url), "said": said }));
+        let url = restored.as_ref().map(|it| &it.url);
+        print(format!("{}\n", json!({ "url": url, "said": said })))?;
     } else if !arguments.quiet {
         match restored {
             Some(PutBack { url, said }) => {
-                println!("the app at {url} is put back, by the session's own command");
-                lines(&said.join("\n")).iter().for_each(|line| println!("  {line}"));
+                print(format!("the app at {url} is put back, by the session's own command\n"))?;
+                for line in lines(&said.join("\n")) {
+                    print(format!("  {line}\n"))?;
+                }
             }
             None => {
                 let store = arguments.store.path.display();
-                println!("no session of {store} has left an app changed");
+                print(format!("no session of {store} has left an app changed\n"))?;
             }
         }
     }
@@ -80,16 +83,14 @@ fn of_deployment(arguments: &Arguments, deployment: &str) -> anyhow::Result<Exit
     let found = cluster::connect(context, namespace, arguments.yes).map_err(of_connection)?;
     let restored = cluster::restore(&found, deployment, arguments.yes)?;
     if arguments.json {
-        println!(
-            "{}",
-            json!({
-                "deployment": restored.deployment,
-                "left_to_others": restored.is_others,
-                "autoscalers": restored.autoscalers,
-            })
-        );
+        let said = json!({
+            "deployment": restored.deployment,
+            "left_to_others": restored.is_others,
+            "autoscalers": restored.autoscalers,
+        });
+        print(format!("{said}\n"))?;
     } else if !arguments.quiet {
-        println!("Deployment {deployment} {}", said(&restored));
+        print(format!("Deployment {deployment} {}\n", said(&restored)))?;
     }
     Ok(Exit::Done)
 }

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use anyhow::Context as _;
 
 use super::sessions::StoreArgument;
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, print};
 use crate::serve::{self, Served};
 
 const EXAMPLES: &str = "\
@@ -41,11 +41,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let port = listener.local_addr().context("could not ask for the port")?.port();
     let token = token()?;
     let address = format!("http://127.0.0.1:{port}/{token}/");
-    match (arguments.json, arguments.quiet) {
-        (true, _) => println!("{}", serde_json::json!({ "address": address })),
-        (_, true) => println!("{address}"),
-        _ => println!("open {address}\nCtrl-C ends it; whoever has this address sees the sessions"),
-    }
+    let said = match (arguments.json, arguments.quiet) {
+        (true, _) => serde_json::json!({ "address": address }).to_string(),
+        (_, true) => address,
+        _ => format!("open {address}\nCtrl-C ends it; whoever has this address sees the sessions"),
+    };
+    print(said + "\n")?;
     serve::run(listener, Served::new(arguments.store.path, token), &stop)?;
     Ok(Exit::Done)
 }

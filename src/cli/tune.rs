@@ -1,7 +1,7 @@
 //! `sweetspot tune`: arguments.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -11,7 +11,7 @@ use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
 use super::resolved::{Reached, resolve};
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt};
+use super::{Exit, UsageError, interrupt, print};
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::json::plan_value;
 use crate::report::outside::{line, pad, width};
@@ -113,7 +113,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
             true => json(&plan.records, &steps)?,
             false => table(&plan.records, language) + &steps_in_words(&steps, language),
         };
-        io::stdout().write_all(text.as_bytes())?;
+        print(&text)?;
         return Ok(Exit::Done);
     }
     let language = arguments.output.language.language();

@@ -10,7 +10,7 @@ use super::options::{Selection, TypedOf};
 use super::resolved::{Reached, resolve};
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt};
+use super::{Exit, UsageError, interrupt, print};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{Language, Stored, Style, document, fold, json, planned};
@@ -151,10 +151,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         other => other.map_err(with_exit_code)?,
     };
     if arguments.json {
-        print!("{}", json::render(&verified.verification));
+        print(json::render(&verified.verification))?;
     } else if arguments.quiet {
         let story = fold(&verified.events, None);
-        print!("{}", document::verification::in_short(&story, &verified.verification, language));
+        print(document::verification::in_short(&story, &verified.verification, language))?;
     }
     write(&arguments.output, &verified, stored, language)?;
     Ok(exit(&verified))

@@ -31,6 +31,7 @@ mod page;
 mod place;
 mod plan;
 mod predict;
+mod printed;
 mod process;
 mod published;
 mod rails;
