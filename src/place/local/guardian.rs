@@ -135,7 +135,11 @@ impl Guardian {
                 Some(self.start(&command, &log, &cpus, nice))
             }
             Ok(Order::Signal { pid, signal }) => self.signal(pid, signal),
-            Ok(Order::End) => Some(Reply::Ended { left: self.end_everything() }),
+            Ok(Order::End) => {
+                let left = self.end_everything();
+                self.log = None;
+                Some(Reply::Ended { left })
+            }
             Err(error) => Some(Reply::Refused { message: format!("no such order: {error}") }),
         };
         if let Some(reply) = reply {
@@ -249,10 +253,10 @@ impl Guardian {
         }
     }
 
-    /// A log begins afresh with the first process that writes there.
+    /// A log begins afresh with the first process after the last end of everything: one of a
+    /// server's may have said why it cannot run, and ended, before the next is started.
     fn write_to(&mut self, path: &Path) -> io::Result<()> {
-        let is_open = self.log.as_ref().is_some_and(|log| log.path() == path);
-        if self.started.is_empty() || !is_open {
+        if self.log.as_ref().is_none_or(|log| log.path() != path) {
             self.log = Some(LogFile::create(path)?);
             // Programs open /dev/stderr anew.
             self.give_away(path)?;

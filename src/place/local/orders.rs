@@ -22,8 +22,8 @@ pub enum Order {
     /// Start a process, beside those that run.
     Start {
         command: CommandLine,
-        /// Where its output goes, in the scratch folder; made afresh unless a process that runs
-        /// writes there too.
+        /// Where its output goes, in the scratch folder; made afresh unless another process has
+        /// written there since the last [`Order::End`].
         log: PathBuf,
         /// The cores it may use; empty: as inherited.
         cpus: Vec<usize>,

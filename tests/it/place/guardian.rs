@@ -119,6 +119,24 @@ impl Drop for TestGuardian {
     }
 }
 
+/// A server of two processes, or behind a proxy, whose first ends before the second is started.
+#[test]
+fn what_a_process_said_stays_when_the_next_is_started_and_goes_with_the_end_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut guardian = TestGuardian::begin(json!({}));
+    guardian.started(folder.path(), &["sh", "-c", "echo last words; exit 3"]);
+    let ended = guardian.reply();
+    assert_eq!(ended["exited"]["status"]["exit_status"], 3, "{ended}");
+    guardian.started(folder.path(), &["sleep", "60"]);
+    assert_eq!(fs::read_to_string(guardian.log()).unwrap(), "last words\n");
+    guardian.order(json!("end"));
+    while guardian.reply()["ended"].is_null() {}
+    guardian.started(folder.path(), &["sh", "-c", "echo anew; exec sleep 60"]);
+    guardian.wait_for_log("anew");
+    assert_eq!(fs::read_to_string(guardian.log()).unwrap(), "anew\n");
+    guardian.abandon();
+}
+
 /// Has daemons below it as well: double fork, session of its own.
 const APP: &str = "\
 if fork.nil?
