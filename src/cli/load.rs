@@ -14,10 +14,11 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 
 use super::exit::of_load;
+use super::print::say;
 use super::progress::Progress;
 use super::push::push_to;
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt, print};
+use super::{Exit, UsageError, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
@@ -134,7 +135,7 @@ fn relay(prepared: &load::Prepared) -> anyhow::Result<Exit> {
     let (mut number, mut heard) = (0, Ok(()));
     let mut tell = |relay: Relay| {
         number += 1;
-        if let Err(error) = print(relay.line(number) + "\n") {
+        if let Err(error) = say(relay.line(number) + "\n") {
             // Nobody is there any more for whom it would go on.
             stop.raise();
             heard = Err(error);
