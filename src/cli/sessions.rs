@@ -1,6 +1,6 @@
 //! `sweetspot sessions`: arguments.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use super::language::LanguageArgument;
@@ -120,7 +120,7 @@ fn act(action: Action) -> Result<(), ReportError> {
 }
 
 fn print(text: &str) -> Result<(), ReportError> {
-    io::stdout().write_all(text.as_bytes()).map_err(ReportError::Output)
+    super::print(text).map_err(ReportError::Output)
 }
 
 /// What was typed is wrong when it names a store, session or format that isn't there; all else is

@@ -1,9 +1,11 @@
 //! What a real shell completes, and the manual's pages.
 
-use std::fs::{self, File};
+use std::fs;
 use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::process::{ended, sweetspot};
 
 /// Completes the last of the words after `sweetspot`, in the script's first argument.
 const IN_BASH: &str = r#"
@@ -15,23 +17,18 @@ _sweetspot sweetspot "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
-fn sweetspot(shell: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sweetspot"));
-    command.args(["completions", shell]);
-    command
-}
-
 /// What bash offers in an empty folder for the last of these words.
 fn offered(words: &[&str]) -> Vec<String> {
-    let folder = TempDir::new().unwrap();
-    let script = TempDir::new().unwrap();
-    let script = script.path().join("sweetspot");
-    assert!(sweetspot("bash").stdout(File::create(&script).unwrap()).status().unwrap().success());
+    let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let made = sweetspot(folder.path(), &["completions", "bash"]);
+    made.assert_code(0);
+    let script = elsewhere.path().join("sweetspot");
+    fs::write(&script, made.stdout).unwrap();
     let mut bash = Command::new("bash");
     bash.args(["--norc", "-c", IN_BASH, "bash"]).arg(script).args(words);
-    let ended = bash.current_dir(folder.path()).output().unwrap();
-    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
-    String::from_utf8(ended.stdout).unwrap().lines().map(str::to_string).collect()
+    let ended = ended(bash.current_dir(folder.path()));
+    assert!(ended.code == Some(0) && ended.stderr.is_empty(), "{ended:?}");
+    ended.stdout.lines().map(str::to_string).collect()
 }
 
 #[test]
@@ -64,8 +61,7 @@ fn bash_completes_options_and_the_words_that_they_take() {
 fn the_manual_has_a_page_for_each_verb_that_people_type() {
     let folder = TempDir::new().unwrap();
     let man = folder.path().join("man1");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sweetspot"));
-    assert!(command.args(["completions", "--man"]).arg(&man).status().unwrap().success());
+    sweetspot(folder.path(), &["completions", "--man", "man1"]).assert_code(0);
     let pages = fs::read_dir(&man).unwrap().map(|page| page.unwrap().file_name());
     let pages: Vec<String> = pages.map(|page| page.into_string().unwrap()).collect();
     for verb in offered(&["t"]).iter().chain(&offered(&["l"])) {

@@ -2,11 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use tempfile::TempDir;
-
-use crate::process::app;
+use crate::process::{app, ended, program};
 use crate::sessions::{filled, sample};
 
 const VERBS: [&[&str]; 13] = [
@@ -25,28 +23,24 @@ const VERBS: [&[&str]; 13] = [
     &["tune", "--dry-run", "--json"],
 ];
 
-/// Runs a verb in a folder that has an app and a session.
-fn ended(folder: &TempDir, verb: &[&str], output: impl Into<Stdio>) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sweetspot"));
-    command.args(verb).current_dir(folder.path()).stdout(output).stderr(Stdio::piped());
-    let ended = command.output().unwrap();
-    (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
-}
-
 #[test]
 fn who_reads_no_further_is_no_failure_and_a_full_disk_is_one() {
     let folder = app(&[("config.ru", "run ->(_) { [200, {}, []] }")]);
     filled(&folder.path().join(".sweetspot/sweetspot.db"), &sample::events());
     for verb in VERBS {
-        let (expected, said) = ended(&folder, verb, Stdio::null());
+        let printing_to = |output: Stdio| {
+            let ended = ended(program(folder.path()).args(verb).stdout(output));
+            (ended.code, ended.stderr)
+        };
+        let (expected, said) = printing_to(Stdio::null());
         assert!(matches!(expected, Some(0 | 3 | 4)), "{verb:?}: {said}");
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
-        let (code, said) = ended(&folder, verb, writer);
+        let (code, said) = printing_to(writer.into());
         assert_eq!(code, expected, "{verb:?}: {said}");
         assert!(!said.contains("panicked"), "{verb:?}: {said}");
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let (code, said) = ended(&folder, verb, full);
+        let (code, said) = printing_to(full.into());
         assert_eq!(code, Some(1), "{verb:?}: {said}");
         assert!(said.contains("No space left on device"), "{verb:?}: {said}");
         assert!(!said.contains("panicked"), "{verb:?}: {said}");
