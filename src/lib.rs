@@ -22,7 +22,6 @@ compile_error!("counts of bytes and addresses of shared memory are taken to have
 mod advise;
 #[expect(
     clippy::disallowed_methods,
-    clippy::print_stderr,
     reason = "reads its arguments and standard input, and writes what was asked for"
 )]
 mod cli;

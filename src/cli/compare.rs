@@ -5,7 +5,7 @@ mod revisions;
 use std::path::PathBuf;
 
 use super::sessions::StoreArgument;
-use super::{Exit, UsageError, print};
+use super::{Exit, UsageError, print, say};
 use crate::report::{document, json, junit, outside, page, render};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
 use crate::session::report::{named_file, write_file};
@@ -93,12 +93,12 @@ impl Shown {
             _ => print(render::plain(&document::compare::document(report)))?,
         }
         if !self.quiet {
-            document::compare::warnings(report).iter().for_each(|it| eprintln!("warning: {it}"));
+            document::compare::warnings(report).iter().for_each(|it| say(format!("warning: {it}")));
         }
         for (format, file) in &self.outputs {
             match content(*format, report) {
                 Some(content) => write_file(file, &content)?,
-                None => eprintln!("nothing changed, so {} was not written", file.display()),
+                None => say(format!("nothing changed, so {} was not written", file.display())),
             }
         }
         Ok(exit(report))

@@ -1,12 +1,11 @@
 //! `sweetspot doctor`: arguments.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use super::exit::of_connection;
 use super::options::words_of;
 use super::sessions::StoreArgument;
-use super::{Exit, UsageError, interrupt};
+use super::{Exit, UsageError, interrupt, print};
 use crate::plan::Key;
 use crate::report::document;
 use crate::report::terminal::Channel;
@@ -79,13 +78,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         findings.retain(|finding| finding.state != FindingState::Ok);
     }
     let findings = document::doctor::in_words(findings);
-    let mut out = std::io::stdout().lock();
     if json {
-        serde_json::to_writer_pretty(&mut out, &findings).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        print(serde_json::to_string_pretty(&findings)? + "\n")?;
     } else if !(quiet && findings.is_empty()) {
         let has_colour = Channel::standard_output().style.colour;
-        write!(out, "{}", document::doctor::table(&findings, has_colour))?;
+        print(document::doctor::table(&findings, has_colour))?;
     }
     Ok(if is_bad { Exit::CouldNotMeasure } else { Exit::Done })
 }

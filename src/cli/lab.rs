@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt, print};
+use super::{Exit, UsageError, interrupt, print, say};
 use crate::report::document::lab;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Language, json, page};
@@ -186,7 +186,7 @@ fn experiment(
         write_file(file, &page::lab(&ended.result, &page::assets()))?;
     }
     if ended.is_cut {
-        eprintln!("stopped; the same command goes on from here");
+        say("stopped; the same command goes on from here");
         return Ok(Exit::CouldNotMeasure);
     }
     Ok(exit(&ended.result))

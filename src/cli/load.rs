@@ -9,16 +9,16 @@ mod pods;
 mod tls;
 
 use std::cell::RefCell;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
 use super::exit::of_load;
-use super::print::say;
 use super::progress::Progress;
 use super::push::push_to;
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt};
+use super::{Exit, UsageError, interrupt, say};
 use crate::report::load::{LoadResult, text};
 use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
@@ -113,7 +113,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let exit = push_to(&receivers, conclusion.into(), |receiver| push::load(receiver, &result));
     written?;
     if conclusion == Conclusion::NothingAnswered {
-        eprintln!("sweetspot: {}", text::nothing_answered(&summary));
+        say(format!("sweetspot: {}", text::nothing_answered(&summary)));
     }
     Ok(exit)
 }
@@ -124,7 +124,7 @@ fn join(prepared: &load::Prepared, turn: TurnArgument, is_quiet: bool) -> anyhow
     let _turn = turn.take_shared(&stop)?;
     let loads = load::join(prepared, &stop).map_err(of_load)?;
     if !is_quiet {
-        eprintln!("sent its part of {loads} {}", if loads == 1 { "load" } else { "loads" });
+        say(format!("sent its part of {loads} {}", if loads == 1 { "load" } else { "loads" }));
     }
     Ok(Exit::Done)
 }
@@ -135,7 +135,7 @@ fn relay(prepared: &load::Prepared) -> anyhow::Result<Exit> {
     let (mut number, mut heard) = (0, Ok(()));
     let mut tell = |relay: Relay| {
         number += 1;
-        if let Err(error) = say(relay.line(number) + "\n") {
+        if let Err(error) = writeln!(io::stdout(), "{}", relay.line(number)) {
             // Nobody is there any more for whom it would go on.
             stop.raise();
             heard = Err(error);

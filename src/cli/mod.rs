@@ -40,7 +40,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use exit::{Exit, UsageError};
-use print::print;
+use print::{print, say};
 
 #[derive(Parser)]
 #[command(
@@ -100,7 +100,6 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match run(arguments.verb) {
         Ok(exit) => exit.into(),
-        Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
             failed::print(&error);
             let is_usage = error.downcast_ref::<UsageError>().is_some();
@@ -124,7 +123,7 @@ fn hide_value(mut error: clap::Error) -> clap::Error {
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {
     if !matches!(verb, Verb::Guardian(_) | Verb::Ecs(_) | Verb::Order(_) | Verb::Node(_)) {
-        crate::session::guardian::end_abandoned().iter().for_each(|line| eprintln!("{line}"));
+        crate::session::guardian::end_abandoned().iter().for_each(say);
     }
     match verb {
         Verb::Tune(arguments) => tune::run(*arguments),
@@ -147,14 +146,6 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Order(arguments) => order::run(&arguments),
         Verb::Node(arguments) => node::run(&arguments),
     }
-}
-
-/// `sweetspot … | head` is no failure.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

@@ -1,18 +1,21 @@
-//! Standard output, of which `print!` panics where nobody reads it any more or a disk is full.
+//! What verbs print: `print!` and `eprintln!` panic where nobody reads any more or a disk is full.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
-/// Writes what was asked for. A reader that is gone wanted no more, and hears the verdict from the
-/// exit code.
+use crate::report::terminal::{standard_error, standard_output};
+
+/// Writes what was asked for to standard output.
+///
+/// # Errors
+/// It takes no more: a full disk. A reader that is gone is none.
 pub fn print(text: impl Display) -> io::Result<()> {
-    match say(text) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
+    let mut stream = standard_output();
+    write!(stream, "{text}")?;
+    stream.flush()
 }
 
-/// The same, for what has no use without a reader.
-pub fn say(text: impl Display) -> io::Result<()> {
-    write!(io::stdout(), "{text}")
+/// A line on standard error. That it takes none is nothing that could be said anywhere.
+pub fn say(line: impl Display) {
+    drop(writeln!(standard_error(), "{line}"));
 }

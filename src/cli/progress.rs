@@ -1,7 +1,8 @@
 //! What goes on, on standard error: of a load, of a comparison of revisions.
 
-use std::io::{self, Write};
+use std::io::Write as _;
 
+use super::say;
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 
 /// One line that is redrawn on a terminal, and lines that stay. A closed standard error must not
@@ -38,10 +39,12 @@ impl Progress {
 
     /// A line that stays.
     pub fn say(&mut self, text: &str) {
-        drop(match self {
-            Self::Nothing => Ok(()),
-            Self::Line(line) => line.clear().and_then(|to| writeln!(to.writer, "{text}")),
-            Self::Lines => writeln!(io::stderr(), "{text}"),
-        });
+        match self {
+            Self::Nothing => {}
+            Self::Line(line) => {
+                drop(line.clear().and_then(|to| writeln!(to.writer, "{text}")));
+            }
+            Self::Lines => say(text),
+        }
     }
 }

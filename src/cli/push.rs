@@ -1,6 +1,6 @@
 //! `--push`: who else gets the results.
 
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, say};
 use crate::report::push::{PushError, Receiver, Wanted};
 use crate::session::push;
 
@@ -47,7 +47,7 @@ pub fn push_to(
     let mut exit = exit;
     for receiver in receivers {
         let Err(error) = push(receiver) else { continue };
-        eprintln!("sweetspot: the result was not pushed: {error}");
+        say(format!("sweetspot: the result was not pushed: {error}"));
         if exit == Exit::Done {
             exit = Exit::CouldNotMeasure;
         }

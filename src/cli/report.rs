@@ -1,12 +1,10 @@
 //! `sweetspot report`: arguments.
 
-use std::io;
-
-use super::Exit;
 use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
 use super::sessions::{StoreArgument, with_exit_code};
-use crate::report::terminal::Channel;
+use super::{Exit, say};
+use crate::report::terminal::{Channel, standard_output};
 use crate::report::{Format, Story};
 use crate::session::push;
 use crate::session::report::{Output, ReportError, Which, check, remark, replay_readable, write};
@@ -59,16 +57,16 @@ fn make(arguments: Arguments, is_pushed: bool) -> Result<Story, ReportError> {
     check(&outputs)?;
     let story = replay_readable(&Store::open_existing(&arguments.store.path)?, arguments.session)?;
     let style = Channel::standard_output().in_language(arguments.language.language()).style;
-    let written = write(&story, &outputs, &mut io::stdout(), style)?;
+    let written = write(&story, &outputs, &mut standard_output(), style)?;
     if arguments.quiet {
         return Ok(story);
     }
     // On standard error, so that a report on standard output stays a report.
     if let Some(remark) = remark(&story) {
-        eprintln!("sweetspot: {remark}");
+        say(format!("sweetspot: {remark}"));
     }
     for path in written {
-        eprintln!("wrote {}", path.display());
+        say(format!("wrote {}", path.display()));
     }
     Ok(story)
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::exit::of_connection;
 use super::sessions::StoreArgument;
-use super::{Exit, interrupt, print};
+use super::{Exit, interrupt, print, say};
 use crate::report::outside::lines;
 use crate::session::cluster::{self, Restored};
 use crate::session::remote::{self, PutBack};
@@ -51,9 +51,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 fn of_remote(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut tell = |pid| {
         if !arguments.quiet {
-            eprintln!(
+            say(format!(
                 "waiting for the killed session's last command, which still runs (process {pid})"
-            );
+            ));
         }
     };
     let restored = remote::restore(&arguments.store.path, &interrupt::install(), &mut tell)?;

@@ -1,11 +1,10 @@
 //! `sweetspot sessions`: arguments.
 
-use std::io;
 use std::path::PathBuf;
 
 use super::language::LanguageArgument;
-use super::{Exit, UsageError};
-use crate::report::terminal::Channel;
+use super::{Exit, UsageError, say};
+use crate::report::terminal::{Channel, standard_output};
 use crate::report::{self, Format, Style};
 use crate::session::report::{Output, ReportError, Which, remark, replay_readable, write};
 use crate::session::sessions;
@@ -102,9 +101,9 @@ fn act(action: Action) -> Result<(), ReportError> {
                 return print(&(report::decision(&story, style).join("\n") + "\n"));
             }
             let format = if json { Format::Json } else { Format::Text };
-            write(&story, &[Output { format, path: None }], &mut io::stdout(), style)?;
+            write(&story, &[Output { format, path: None }], &mut standard_output(), style)?;
             if let (true, Some(remark)) = (json, remark(&story)) {
-                eprintln!("sweetspot: {remark}");
+                say(format!("sweetspot: {remark}"));
             }
             Ok(())
         }

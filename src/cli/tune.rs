@@ -1,7 +1,7 @@
 //! `sweetspot tune`: arguments.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -11,13 +11,15 @@ use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
 use super::resolved::{Reached, resolve};
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt, print};
+use super::{Exit, UsageError, interrupt, print, say};
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::json::plan_value;
 use crate::report::outside::{line, pad, width};
 use crate::report::planned::{self, PlanRow};
 use crate::report::push::Receiver;
-use crate::report::terminal::{Channel, Wanted, for_standard_streams};
+use crate::report::terminal::{
+    Channel, Wanted, for_standard_streams, standard_error, standard_output,
+};
 use crate::report::{Format, Language, Story, fold};
 use crate::session::cluster;
 use crate::session::local::{self, RunOptions};
@@ -169,12 +171,12 @@ fn tune(
     };
     let story = fold(&ended.events, stored);
     let style = Channel::standard_output().in_language(shown.language).style;
-    let written = report::write(&story, shown.outputs, &mut io::stdout(), style);
+    let written = report::write(&story, shown.outputs, &mut standard_output(), style);
     // A file that can't be written takes nothing from who gets the result otherwise.
     let exit = exit(&ended, &story, plan.precision);
     let exit = push_to(&shown.receivers, exit, |receiver| push::session(receiver, &story));
     for path in written? {
-        eprintln!("wrote {}", path.display());
+        say(format!("wrote {}", path.display()));
     }
     Ok(exit)
 }
@@ -184,7 +186,7 @@ fn ask(question: &str) -> bool {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return false;
     }
-    eprint!("{question} [y/N] ");
+    drop(write!(standard_error(), "{question} [y/N] "));
     let mut answer = String::new();
     let is_read = io::stdin().read_line(&mut answer).is_ok();
     is_read && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")

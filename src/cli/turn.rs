@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::say;
 use crate::session::turn::{self, Sharing, Turn, TurnError, measuring};
 use crate::terms::StopSignal;
 
@@ -29,7 +30,8 @@ impl TurnArgument {
         let turn = self.take(Sharing::Shared, None, stop)?;
         let others = turn.others();
         if !others.is_empty() {
-            eprintln!("{} on this machine: each disturbs the other", measuring(&others));
+            let others = measuring(&others);
+            say(format!("{others} on this machine: each disturbs the other"));
         }
         Ok(turn)
     }
@@ -42,10 +44,10 @@ impl TurnArgument {
     ) -> Result<Turn, TurnError> {
         turn::take(sharing, store, stop, &mut |others| {
             if !self.no_wait {
-                eprintln!(
+                say(format!(
                     "{} on this machine: waiting until that has ended (--no-wait gives up instead)",
                     measuring(others)
-                );
+                ));
             }
             !self.no_wait
         })

@@ -10,7 +10,7 @@ use super::options::{Selection, TypedOf};
 use super::resolved::{Reached, resolve};
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
-use super::{Exit, UsageError, interrupt, print};
+use super::{Exit, UsageError, interrupt, print, say};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{Language, Stored, Style, document, fold, json, planned};
@@ -145,7 +145,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     };
     let verified = match verified {
         Err(error @ VerifyError::OtherMachine { .. }) => {
-            eprintln!("sweetspot: {error}");
+            say(format!("sweetspot: {error}"));
             return Ok(Exit::Invalid);
         }
         other => other.map_err(with_exit_code)?,
@@ -177,7 +177,7 @@ fn write(
     let story = fold(&verified.events, stored);
     let style = Style { language, ..Style::PLAIN };
     for path in report::write(&story, outputs, &mut std::io::sink(), style)? {
-        eprintln!("wrote {}", path.display());
+        say(format!("wrote {}", path.display()));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::Exit;
+use super::{Exit, say};
 use crate::report::Language;
 use crate::report::facts::with_sentences;
 use crate::report::terminal::watch::{self as shown, LiveTable, Style};
@@ -122,8 +122,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Ok(Ended::Complete | Ended::Stopped) => Ok(Exit::Done),
         Ok(Ended::NoneLeft) => {
             if !is_quiet {
-                eprintln!("sweetspot: {} has ended", shower.what);
+                say(format!("sweetspot: {} has ended", shower.what));
             }
+            Ok(Exit::Done)
+        }
+        // Who reads no further has seen enough.
+        Err(WatchError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(Exit::Done)
         }
         Err(WatchError::Output(error)) => Err(error).context("could not write"),
@@ -168,7 +172,7 @@ impl Shower {
         };
         if !self.is_quiet {
             for spot in second.blind_spots.iter().skip(self.blind_spots_told) {
-                eprintln!("sweetspot: not seen: {}", Language::DATA.say(spot));
+                say(format!("sweetspot: not seen: {}", Language::DATA.say(spot)));
             }
             self.blind_spots_told = second.blind_spots.len();
         }

@@ -1,16 +1,12 @@
 //! `sweetspot load --find-capacity`: shows the search and writes its result.
 
-use std::io::{self, Write};
 use std::time::Duration;
-
-use anyhow::Context;
 
 use super::options::{Options, asked};
 use super::outputs::{self, Output};
 use crate::cli::exit::of_load;
 use crate::cli::progress;
 use crate::cli::{Exit, UsageError, interrupt};
-use crate::files;
 use crate::report::load::capacity as shown;
 use crate::report::load::{Format, Report, text};
 use crate::session::load::capacity::{self, Progress};
@@ -81,9 +77,5 @@ fn write(output: &Output, description: &[String], summary: &CapacitySummary) -> 
         // Nothing else is let through.
         _ => shown::result(description, summary),
     };
-    match &output.file {
-        None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),
-        Some(file) => files::replace(file, text.as_bytes())
-            .with_context(|| format!("could not write the result to {}", file.display())),
-    }
+    outputs::write_text(output, &text)
 }

@@ -4,14 +4,15 @@
 //! written when it is over or as it goes.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::cli::UsageError;
+use crate::cli::{UsageError, print};
 use crate::files;
 use crate::report::load::{About, Format, LoadResult, Report, Sinks};
+use crate::report::terminal::standard_output;
 
 /// A format and where it goes; to standard output without a file.
 #[derive(Debug, Clone)]
@@ -118,7 +119,7 @@ pub fn open_streams(outputs: &[Output], about: &About) -> anyhow::Result<Sinks> 
     for output in outputs {
         let Format::Stream(stream) = output.format else { continue };
         let out: Box<dyn Write + Send> = match &output.file {
-            None => Box::new(io::stdout()),
+            None => Box::new(standard_output()),
             Some(file) => Box::new(File::create(file).with_context(|| not_opened(&output.name()))?),
         };
         sinks
@@ -133,17 +134,17 @@ pub fn open_streams(outputs: &[Output], about: &About) -> anyhow::Result<Sinks> 
 pub fn write(outputs: &[Output], sinks: Sinks, result: &LoadResult<'_>) -> anyhow::Result<()> {
     let streams = sinks.finish().into_iter().map(|failure| Err(failure.into()));
     let reports = outputs.iter().filter_map(|output| match output.format {
-        Format::Report(report) => Some(write_report(output, report, result)),
+        Format::Report(report) => Some(write_text(output, &report.render(result))),
         Format::Stream(_) => None,
     });
     let written: Vec<anyhow::Result<()>> = streams.chain(reports).collect();
     written.into_iter().collect()
 }
 
-fn write_report(output: &Output, report: Report, result: &LoadResult<'_>) -> anyhow::Result<()> {
-    let text = report.render(result);
+/// Prints a report, or replaces its file by it.
+pub fn write_text(output: &Output, text: &str) -> anyhow::Result<()> {
     match &output.file {
-        None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),
+        None => print(text).context("could not print the result"),
         Some(file) => files::replace(file, text.as_bytes())
             .with_context(|| format!("could not write the result to {}", file.display())),
     }

@@ -4,6 +4,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use super::stream::{standard_error, standard_output};
 use crate::report::{Language, Style};
 
 /// Where to write, and how it may look there.
@@ -20,19 +21,17 @@ impl Channel {
 
     /// Standard output; colours on a terminal unless `NO_COLOR` is set.
     pub fn standard_output() -> Self {
-        let stdout = io::stdout();
         Self {
-            style: style_of(stdout.is_terminal(), libc::STDOUT_FILENO),
-            writer: Box::new(stdout),
+            style: style_of(io::stdout().is_terminal(), libc::STDOUT_FILENO),
+            writer: Box::new(standard_output()),
         }
     }
 
     /// Standard error; colours on a terminal unless `NO_COLOR` is set.
     pub fn standard_error() -> Self {
-        let stderr = io::stderr();
         Self {
-            style: style_of(stderr.is_terminal(), libc::STDERR_FILENO),
-            writer: Box::new(stderr),
+            style: style_of(io::stderr().is_terminal(), libc::STDERR_FILENO),
+            writer: Box::new(standard_error()),
         }
     }
 

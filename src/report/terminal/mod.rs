@@ -8,6 +8,7 @@ mod line;
 mod lines;
 mod live;
 mod plain;
+mod stream;
 pub mod watch;
 
 use super::story::Stored;
@@ -17,6 +18,7 @@ pub use line::ProgressLine;
 pub use lines::server_words;
 pub use live::Live;
 pub use plain::Plain;
+pub use stream::{standard_error, standard_output};
 
 /// What the user wants to see while a session runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
