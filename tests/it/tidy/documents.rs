@@ -242,11 +242,18 @@ fn outside_the_book(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Each document with its translation.
-const TRANSLATED: [(&str, &str); 4] = [
+const TRANSLATED: [(&str, &str); 11] = [
     ("README.md", "README.ja.md"),
     ("docs/start.md", "docs/ja/start.md"),
     ("docs/reading.md", "docs/ja/reading.md"),
     ("docs/faq.md", "docs/ja/faq.md"),
+    ("docs/servers/puma.md", "docs/ja/servers/puma.md"),
+    ("docs/servers/unicorn.md", "docs/ja/servers/unicorn.md"),
+    ("docs/servers/thin.md", "docs/ja/servers/thin.md"),
+    ("docs/servers/gunicorn.md", "docs/ja/servers/gunicorn.md"),
+    ("docs/servers/uvicorn.md", "docs/ja/servers/uvicorn.md"),
+    ("docs/servers/php-fpm.md", "docs/ja/servers/php-fpm.md"),
+    ("docs/servers/node.md", "docs/ja/servers/node.md"),
 ];
 
 fn untranslated(tree: &Tree) -> Vec<Finding> {
