@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 
-use super::{Exit, print};
+use super::{Exit, manual, print};
 use crate::plan::{Key, choices};
 use crate::report::Language;
 
@@ -36,9 +36,8 @@ pub fn run(arguments: &Arguments, whole: Command) -> anyhow::Result<Exit> {
         print(String::from_utf8_lossy(&script))?;
     }
     if let Some(folder) = &arguments.man {
-        let made =
-            std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(whole, folder));
-        made.with_context(|| format!("could not write into {}", folder.display()))?;
+        manual::write(whole, folder)
+            .with_context(|| format!("could not write into {}", folder.display()))?;
     }
     Ok(Exit::Done)
 }

@@ -15,6 +15,7 @@ mod interrupt;
 mod lab;
 mod language;
 mod load;
+mod manual;
 mod node;
 mod observe;
 mod options;

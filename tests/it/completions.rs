@@ -69,7 +69,7 @@ fn the_manual_has_a_page_for_each_verb_that_people_type() {
     }
     assert!(!pages.iter().any(|page| page.contains("__")), "{pages:?}");
     let tune = fs::read_to_string(man.join("sweetspot-tune.1")).unwrap();
-    for part in [".SH NAME", ".SH OPTIONS", "sweetspot tune"] {
+    for part in [".SH NAME", ".SH OPTIONS", "\n.SH EXAMPLES\n.nf\n  sweetspot tune  "] {
         assert!(tune.contains(part), "{part}: {tune}");
     }
 }
