@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::push::push_to;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt, say};
-use crate::report::load::{LoadResult, text};
+use crate::report::load::{Format, LoadResult, Stream, text};
 use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
 use crate::terms::{LiveSecond, RequestRow, StopSignal};
@@ -74,6 +74,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if is_relay {
         return relay(&prepared);
     }
+    let has_rows = outputs.iter().any(|output| output.format == Format::Stream(Stream::Csv));
+    if has_rows && prepared.is_collected() {
+        let message = "generators that send together keep no row of each request: leave out -o csv";
+        return Err(UsageError { message: message.into() }.into());
+    }
     outputs::check_writable(&outputs)?;
     // Ctrl-C ends the program as long as nothing is measured.
     let _turn = turn.take_shared(&StopSignal::default())?;
@@ -93,10 +98,6 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         ControlFlow::Continue(())
     };
     let wants_rows = sinks.wants_rows();
-    if wants_rows && prepared.is_collected() {
-        let message = "generators that send together keep no row of each request: leave out -o csv";
-        return Err(UsageError { message: message.into() }.into());
-    }
     let sinks = RefCell::new(sinks);
     let mut rows = |rows: &[RequestRow]| sinks.borrow_mut().rows(rows);
     let callbacks = Receivers {

@@ -85,11 +85,23 @@ pub fn join(
             }
         });
         let generator = Generator { spec, writer: &writer, orders, stop, address };
-        let sent = generator.work();
-        is_over.store(true, Ordering::Relaxed);
-        writer.close();
-        sent
+        let _at_the_end = AtTheEnd { is_over: &is_over, writer: &writer };
+        generator.work()
     })
+}
+
+/// Ends the threads beside a generator's own when that does, however it does: a panic would else
+/// wait for them for ever.
+struct AtTheEnd<'a> {
+    is_over: &'a AtomicBool,
+    writer: &'a Writer,
+}
+
+impl Drop for AtTheEnd<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.writer.close();
+    }
 }
 
 fn reach(membership: &Membership, stop: &StopSignal) -> Result<(Receiver, Writer), FleetError> {

@@ -25,8 +25,8 @@ use super::spec::{Address, Length, LoadSpec, Placement, Protocol};
 use super::thread::{configure, free_descriptors, rss_bytes_max};
 use super::tls::TlsSettings;
 use crate::terms::{
-    GeneratorPart, GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadRun, LoadSecond, Phase,
-    Rate, RequestRow, StopRequest, StopSignal,
+    ConnectionMode, GeneratorPart, GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadRun,
+    LoadSecond, Phase, Rate, RequestRow, StopRequest, StopSignal,
 };
 
 /// How often the stop signal is looked at.
@@ -70,15 +70,13 @@ pub fn stream(
     stop: &StopSignal,
     mut callbacks: Callbacks<'_>,
 ) -> Result<LoadRun, LoadError> {
-    check(spec)?;
+    let requests = requests(spec)?;
     let limits = Limits::new(spec)?;
     let remotes = remotes(&spec.address)?;
-    let (table, seed, has_cookies) = (spec.variables.clone(), spec.seed, spec.keeps_cookies);
-    let values = Values { table, seed, has_cookies };
-    let request = |target| Request::new(target, &spec.host, spec.connection, &values);
+    let values = values(spec);
     let weights: Vec<u32> = spec.targets.iter().map(|target| target.weight.max(1)).collect();
     let common = Common {
-        requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
+        requests,
         connection: spec.connection,
         closing: spec.closing,
         http2: http2_setup(spec, &weights, &values)?,
@@ -192,7 +190,28 @@ fn environment(part: GeneratorPart) -> impl Fn(io::Error) -> LoadError {
     move |source| LoadError::Environment { part, source }
 }
 
-fn check(spec: &LoadSpec) -> Result<(), LoadError> {
+/// Looks for what a load is refused for before anything is sent.
+///
+/// # Errors
+/// It makes no sense, or a request has a variable that there is none of.
+pub fn check(spec: &LoadSpec) -> Result<(), LoadError> {
+    requests(spec).map(drop)
+}
+
+fn requests(spec: &LoadSpec) -> Result<Vec<Request>, LoadError> {
+    check_shape(spec)?;
+    let values = values(spec);
+    let request = |target| Request::new(target, &spec.host, spec.connection, &values);
+    Ok(spec.targets.iter().map(request).collect::<Result<_, _>>()?)
+}
+
+/// What its variables are taken from.
+fn values(spec: &LoadSpec) -> Values {
+    let (table, seed, has_cookies) = (spec.variables.clone(), spec.seed, spec.keeps_cookies);
+    Values { table, seed, has_cookies }
+}
+
+fn check_shape(spec: &LoadSpec) -> Result<(), LoadError> {
     let refuse = |what: &str| Err(LoadError::Plan(what.to_string()));
     if spec.targets.is_empty() {
         return refuse("a load needs at least one target");
@@ -220,6 +239,11 @@ fn check(spec: &LoadSpec) -> Result<(), LoadError> {
         }
         shape if shape.end(spec.warm_up).is_some_and(|end| end <= spec.warm_up) => {
             refuse("the load is over before anything is measured; make it longer than its warm-up")
+        }
+        Shape::Clients { clients, .. }
+            if *clients < u32::from(spec.part.of) && matches!(spec.length, Length::Requests(_)) =>
+        {
+            refuse("a number of requests among generators needs a client for each of them")
         }
         _ if highest == Some(0.0) => refuse("the rate must be above zero, such as 10/s"),
         _ if highest.is_some_and(|rate| rate > most) => refuse(
@@ -278,22 +302,29 @@ struct Limits {
 
 impl Limits {
     fn new(spec: &LoadSpec) -> Result<Self, LoadError> {
-        let wanted = match spec.shape {
-            Shape::Clients { clients, .. } => own_clients(spec, clients),
+        let most = u32::from(spec.loops.max(1));
+        let (loops, wanted) = match spec.shape {
+            // Generators that send together cut a load into equally many parts, none of them
+            // without a client as long as there are enough.
+            Shape::Clients { clients, .. } => {
+                let loops = (clients / u32::from(spec.part.of)).clamp(1, most);
+                (loops, own_clients(spec.part, loops as u16, clients))
+            }
             Shape::Constant { .. } | Shape::Stages { .. } | Shape::Times(_) => {
-                spec.max_in_flight.unwrap_or(u32::MAX)
+                let wanted = spec.max_in_flight.unwrap_or(u32::MAX);
+                (most.min(wanted), wanted)
             }
         };
-        let loops = u32::from(spec.loops.max(1)).min(wanted) as u16;
+        let loops = loops as u16;
         let free = free_descriptors().saturating_sub(SPARE_DESCRIPTORS + u64::from(loops));
         let lingering = (free / 4 / u64::from(loops)).min(MOST_LINGERING);
         let most = free.saturating_sub(lingering * u64::from(loops));
-        let each = match spec.protocol {
-            Protocol::Http1 => 1,
-            Protocol::Http2 { streams } => u64::from(streams),
+        let each = match (spec.protocol, spec.connection) {
+            (Protocol::Http2 { streams }, ConnectionMode::KeepAlive) => u64::from(streams),
+            (Protocol::Http2 { .. } | Protocol::Http1, _) => 1,
         };
         let most = u32::try_from(most.saturating_mul(each)).unwrap_or(u32::MAX);
-        if most < u32::from(loops) {
+        if most < u32::from(loops).min(wanted) {
             let source = io::Error::from_raw_os_error(libc::EMFILE);
             return Err(environment(GeneratorPart::Connections)(source));
         }
@@ -308,10 +339,9 @@ impl Limits {
     }
 }
 
-/// Those of this generator's loops.
-fn own_clients(spec: &LoadSpec, clients: u32) -> u32 {
-    let loops = spec.loops.max(1);
-    let parts = (0..loops).map(|index| spec.part.part(index, loops));
+/// Those of a generator's loops.
+fn own_clients(part: Part, loops: u16, clients: u32) -> u32 {
+    let parts = (0..loops).map(|index| part.part(index, loops));
     parts.map(|part| part.share(clients.into()) as u32).sum()
 }
 

@@ -38,7 +38,7 @@ mod tls;
 mod transport;
 
 pub use clock::monotonic_ns;
-pub use coordinator::{Callbacks, run, stream};
+pub use coordinator::{Callbacks, check, run, stream};
 pub use error::LoadError;
 #[cfg(fuzzing)]
 pub use http2::{FuzzedConnection, fuzzed};

@@ -119,6 +119,8 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         seed: asked.seed,
         placement: asked.placement,
     };
+    let of = asked.fleet.as_ref().map_or(1, |fleet| fleet.generators.max(1));
+    load::check(&LoadSpec { part: Part { index: 0, of }, ..spec.clone() })?;
     Ok(Prepared { url, spec, fleet: asked.fleet, goals, warnings, description })
 }
 

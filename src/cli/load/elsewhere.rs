@@ -5,6 +5,7 @@
 use std::fs;
 
 use crate::cli::UsageError;
+use crate::plan::traffic::Url;
 
 /// Arguments, and files by name.
 pub type ForOthers = (Vec<String>, Vec<(String, String)>);
@@ -37,8 +38,10 @@ const OURS: [(&str, bool); 23] = [
 ];
 
 /// Options whose value is a file.
-const FILES: [&str; 6] =
-    ["--targets", "--variables", "--access-log", "--cacert", "--cert", "--key"];
+const FILES: [&str; 6] = [TARGETS, "--variables", "--access-log", "--cacert", "--cert", "--key"];
+
+/// Its lines may name files in turn.
+const TARGETS: &str = "--targets";
 
 /// Options whose value may be secret, or a file behind `@`: they become files, which nobody sees
 /// who may only look at processes or pods.
@@ -58,10 +61,8 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
     let (mut arguments, mut files): ForOthers = (Vec::new(), Vec::new());
     let mut words = typed.iter();
     while let Some(word) = words.next() {
-        let (name, joined) = match word.split_once('=') {
-            Some((name, value)) if name.starts_with('-') => (name, Some(value.to_string())),
-            _ => (word.as_str(), None),
-        };
+        let (name, joined) = apart(word);
+        let joined = joined.map(str::to_string);
         if let Some((_, has_value)) = OURS.iter().find(|(ours, _)| *ours == name) {
             if *has_value && joined.is_none() {
                 words.next();
@@ -69,21 +70,69 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
             continue;
         }
         let (is_file, is_secret) = (FILES.contains(&name), SECRETS.contains(&name));
+        let mut add = |text: String| {
+            let file = format!("file{}", files.len());
+            files.push((file.clone(), text));
+            format!("{folder}{file}")
+        };
         if !is_file && !is_secret {
-            arguments.push(word.clone());
+            match without_user(word) {
+                Some((bare, user)) => {
+                    arguments.extend([bare, "--user".to_string(), format!("@{}", add(user))]);
+                }
+                None => arguments.push(word.clone()),
+            }
             continue;
         }
         let value = joined.or_else(|| words.next().cloned()).unwrap_or_default();
-        let file = format!("file{}", files.len());
-        let (text, given) = match (is_file, value.strip_prefix('@')) {
-            (true, _) => (read(&value)?, format!("{folder}{file}")),
-            (false, Some(path)) => (read(path)?, format!("@{folder}{file}")),
-            (false, None) => (value, format!("@{folder}{file}")),
+        let given = match (is_file, value.strip_prefix('@')) {
+            (true, _) if name == TARGETS => {
+                let text = with_bodies(&read(&value)?, &mut |path| Ok(add(read(path)?)))?;
+                add(text)
+            }
+            (true, _) => add(read(&value)?),
+            (false, Some(path)) => format!("@{}", add(read(path)?)),
+            (false, None) => format!("@{}", add(value)),
         };
-        files.push((file, text));
         arguments.extend([name.to_string(), given]);
     }
     Ok((arguments, files))
+}
+
+/// Option and value that stand in one word: `--data=x`, `-dx`.
+fn apart(word: &str) -> (&str, Option<&str>) {
+    let short = ["-H", "-d", "-o"].into_iter().find_map(|name| {
+        let value = word.strip_prefix(name).filter(|value| !value.is_empty())?;
+        Some((name, Some(value.strip_prefix('=').unwrap_or(value))))
+    });
+    let long = || word.split_once('=').filter(|(name, _)| name.starts_with("--"));
+    short.or_else(|| long().map(|(name, value)| (name, Some(value)))).unwrap_or((word, None))
+}
+
+/// A URL without the user and password in it, and these.
+fn without_user(word: &str) -> Option<(String, String)> {
+    let is_one = !word.starts_with('-') && !word.contains(char::is_whitespace);
+    let user = Url::parse(word).ok().filter(|_| is_one)?.user?;
+    let start = word.find("://").map_or(0, |at| at + 3);
+    let end = start + word[start..].find(['/', '?', '#']).unwrap_or(word.len() - start);
+    let at = start + word[start..end].rfind('@')?;
+    Some((format!("{}{}", &word[..start], &word[at + 1..]), user))
+}
+
+/// A targets file whose bodies (`@order.json`) are where `add` says that it has put them.
+fn with_bodies(
+    text: &str,
+    add: &mut dyn FnMut(&str) -> Result<String, UsageError>,
+) -> Result<String, UsageError> {
+    let mut lines = String::new();
+    for line in text.lines() {
+        match line.trim().strip_prefix('@') {
+            Some(path) => lines += &format!("@{}", add(path)?),
+            None => lines += line,
+        }
+        lines.push('\n');
+    }
+    Ok(lines)
 }
 
 #[cfg(test)]
@@ -108,6 +157,35 @@ mod tests {
         );
         let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(texts, ["X-Key:k3y", "me:s3cret"]);
+    }
+
+    #[test]
+    fn what_is_typed_in_one_word_is_no_less_secret() {
+        for (word, rest, secret) in [
+            ("-HX-Key:k3y", "-H @/f/file0", "X-Key:k3y"),
+            ("-d={}", "-d @/f/file0", "{}"),
+            ("--header=X-Key:k3y", "--header @/f/file0", "X-Key:k3y"),
+            ("http://me:s3c%40@shop/a?b=@c", "http://shop/a?b=@c --user @/f/file0", "me:s3c@"),
+            ("me:s3cret@shop:80", "shop:80 --user @/f/file0", "me:s3cret"),
+        ] {
+            let (arguments, files) = of(&typed(word), "/f/").unwrap();
+            assert_eq!((arguments.join(" ").as_str(), files[0].1.as_str()), (rest, secret));
+        }
+        let (arguments, files) = of(&typed("-ojson=x http://shop/?to=a@b -XPOST"), "/f/").unwrap();
+        assert_eq!(arguments.join(" "), "http://shop/?to=a@b -XPOST");
+        assert!(files.is_empty());
+    }
+
+    #[test]
+    fn bodies_of_a_targets_file_go_along() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        fs::write(path("order.json"), "{}").unwrap();
+        fs::write(path("mix"), format!("POST /orders\n@{}\n", path("order.json"))).unwrap();
+        let (arguments, files) = of(&typed(&format!("--targets {}", path("mix"))), "./").unwrap();
+        assert_eq!(arguments.join(" "), "--targets ./file1");
+        assert_eq!(files[0].1, "{}");
+        assert_eq!(files[1].1, "POST /orders\n@./file0\n");
     }
 
     #[test]

@@ -146,10 +146,9 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Http::One)]
     http: Http,
 
-    /// HTTP/2: most requests under way on a connection at once
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    streams: u16,
+    /// HTTP/2: most requests under way on a connection at once [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    streams: Option<u16>,
 
     /// Who ends a connection that is used up; that side keeps its port for a minute
     #[arg(long, value_enum, default_value_t = Close::Server)]
@@ -270,14 +269,29 @@ fn shape(options: &Options) -> Result<Option<Shape>, UsageError> {
     }
 }
 
+fn protocol(http: Http, streams: Option<u16>) -> Result<Protocol, UsageError> {
+    match (http, streams) {
+        (Http::One, None) => Ok(Protocol::Http1),
+        (Http::One, Some(_)) => {
+            Err(UsageError { message: "--streams is for HTTP/2; add --http 2".into() })
+        }
+        (Http::Two, streams) => Ok(Protocol::Http2 { streams: streams.unwrap_or(STREAMS) }),
+    }
+}
+
+/// Requests under way on a connection at once, unless another number was typed.
+const STREAMS: u16 = 100;
+
 pub fn asked(options: Options) -> Result<Asked, UsageError> {
     let shape = shape(&options)?;
+    let protocol = protocol(options.http, options.streams)?;
     let length = match options.requests {
         Some(count) => Length::Requests(count),
         None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
     };
     // What was typed, as pods and hosts get it.
-    let typed: Vec<String> = std::env::args().skip(2).collect();
+    let words = std::env::args_os().skip(2);
+    let typed: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let pods = options.pods.asked(&typed)?;
     let replay = options.replay.then(|| options.speed.unwrap_or(Speed::SAME));
     let access_log = options.access_log.map(|file| LogSpec {
@@ -303,10 +317,7 @@ pub fn asked(options: Options) -> Result<Asked, UsageError> {
             Connection::Fresh => ConnectionMode::Fresh,
             Connection::KeepAlive => ConnectionMode::KeepAlive,
         },
-        protocol: match options.http {
-            Http::One => Protocol::Http1,
-            Http::Two => Protocol::Http2 { streams: options.streams },
-        },
+        protocol,
         closing: match options.close {
             Close::Server => Closing::Server,
             Close::Client => Closing::Client,

@@ -75,6 +75,10 @@ impl PodArguments {
     /// A file that pods need cannot be read, or is larger than the API server takes.
     pub fn asked(self, typed: &[String]) -> Result<Option<ClusterAsked>, UsageError> {
         if self.place == Where::Local {
+            if self.image.is_some() {
+                let message = "--image is for generators in a cluster; add --place kubernetes";
+                return Err(UsageError { message: message.into() });
+            }
             return Ok(None);
         }
         let (arguments, files) = for_pods(typed)?;

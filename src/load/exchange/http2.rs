@@ -13,6 +13,7 @@ use crate::load::lifecycle::{Ended, Pending};
 use crate::load::poller::{Interest, Readiness};
 use crate::load::setup::Http2Setup;
 use crate::load::slab::{Key, Slab};
+use crate::load::spec::Closing;
 use crate::load::transport::Transport;
 use crate::terms::{ConnectionMode, RequestError};
 
@@ -186,6 +187,10 @@ impl<'a> Http2<'a> {
             drop(transport.send(http.unsent(&self.setup.requests, |_, _| {})));
         }
         if http.is_over() || (is_fresh && http.busy() == 0) {
+            if cx.common.closing == Closing::Reset {
+                // Closed either way.
+                drop(transport.socket.reset_when_closed());
+            }
             self.connections.remove(key);
         }
     }
@@ -219,7 +224,10 @@ impl<'a> Http2<'a> {
             };
             match outcome {
                 Ok(count) => {
-                    http.sent(count, cx.now, |request, bytes| recorder.sent(request, bytes));
+                    http.sent(count, cx.now, |request, bytes, is_first| match is_first {
+                        true => recorder.sent(request, bytes),
+                        false => recorder.bytes_out(request.due, bytes),
+                    });
                 }
                 Err(error) => break Err(error),
             }

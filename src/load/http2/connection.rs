@@ -217,16 +217,15 @@ impl Multiplexed {
     }
 
     /// So many of the unsent bytes have been sent at `now`. `left`: told each request whose first
-    /// byte was among them for the first time, and how many bytes it has so far.
-    pub fn sent(&mut self, count: usize, now: Nanos, mut left: impl FnMut(&Pending, usize)) {
+    /// byte was among them, how many bytes it has so far, and whether it had never been sent.
+    pub fn sent(&mut self, count: usize, now: Nanos, mut left: impl FnMut(&Pending, usize, bool)) {
         self.out.advance(count);
         let waiting = self.streams.iter_mut().rev().take_while(|stream| !stream.has_left);
         for stream in waiting.filter(|stream| stream.at < self.out.sent) {
             stream.has_left = true;
-            if stream.request.sent.is_none() {
-                stream.request.sent = Some(now);
-                left(&stream.request, stream.bytes_out as usize);
-            }
+            let is_first = stream.request.sent.is_none();
+            stream.request.sent.get_or_insert(now);
+            left(&stream.request, stream.bytes_out as usize, is_first);
         }
     }
 

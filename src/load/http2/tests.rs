@@ -66,7 +66,7 @@ impl Client {
     /// Everything that it has to say, as frames, which the server takes.
     fn said(&mut self) -> Vec<(FrameHead, Vec<u8>)> {
         let bytes = self.http.unsent(&self.messages, |_, _| {}).to_vec();
-        self.http.sent(bytes.len(), Nanos::default(), |_, _| {});
+        self.http.sent(bytes.len(), Nanos::default(), |_, _, _| {});
         let bytes = bytes.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap_or(&bytes);
         let (mut cutter, mut bytes, mut found) = (Cutter::default(), bytes, Vec::new());
         while !bytes.is_empty() {
@@ -551,13 +551,13 @@ fn a_request_has_begun_when_sending_was_tried_and_was_sent_when_it_left() {
     let mut left = Vec::new();
     let now = Nanos::new(7);
     client.http.begin(now);
-    client.http.sent(first, now, |request, bytes| left.push((request.number, bytes)));
+    client.http.sent(first, now, |request, bytes, _| left.push((request.number, bytes)));
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!((left[0].0, first > left[0].1), (0, true), "without the preface");
     let rest = client.http.unsent_bytes();
     let later = Nanos::new(9);
     client.http.begin(later);
-    client.http.sent(rest, later, |request, bytes| left.push((request.number, bytes)));
+    client.http.sent(rest, later, |request, bytes, _| left.push((request.number, bytes)));
     assert_eq!(left[1..], [(1, rest)]);
     client.http.end(&mut client.ended);
     let times = client.ended.iter().map(|one| (one.request.begun, one.request.sent));

@@ -17,6 +17,9 @@ pub struct Marks {
     pub has_via: bool,
 }
 
+/// Headers by which caches say whether they had it; others that begin so name keys and tags.
+const CACHES: [&[u8]; 4] = [b"x-cache", b"x-cache-lookup", b"x-cache-status", b"x-cache-remote"];
+
 impl Marks {
     /// Whether a header of this name may say something of them. Any other costs the look at its
     /// length.
@@ -24,7 +27,10 @@ impl Marks {
         match name.len() {
             3 => name.eq_ignore_ascii_case(b"age") || name.eq_ignore_ascii_case(b"via"),
             15 if name.eq_ignore_ascii_case(b"cf-cache-status") => true,
-            7.. => matches!(name[0], b'x' | b'X') && name[..7].eq_ignore_ascii_case(b"x-cache"),
+            7 | 14 | 15 => {
+                matches!(name[0], b'x' | b'X')
+                    && CACHES.iter().any(|known| name.eq_ignore_ascii_case(known))
+            }
             _ => false,
         }
     }
@@ -190,7 +196,7 @@ fn is_above_zero(value: &[u8]) -> bool {
 fn says_hit(value: &[u8]) -> bool {
     elements(value).any(|element| {
         let word = element.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-        word.windows(3).any(|letters| letters.eq_ignore_ascii_case(b"hit"))
+        word.len() >= 3 && word[word.len() - 3..].eq_ignore_ascii_case(b"hit")
     })
 }
 

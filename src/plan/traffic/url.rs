@@ -56,7 +56,11 @@ impl Url {
     /// Another scheme, no host, a bad port. The text itself is not repeated: it may hold a
     /// password.
     pub fn parse(text: &str) -> Result<Self, InputError> {
-        let (scheme, rest) = match text.split_once("://") {
+        // What stands before it may be a password, and the rest a URL in a query.
+        let is_scheme =
+            |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+        let parts = text.split_once("://").filter(|(scheme, _)| is_scheme(scheme));
+        let (scheme, rest) = match parts {
             None => (Scheme::Http, text),
             Some((scheme, rest)) => match Scheme::parse(scheme) {
                 Some(scheme) => (scheme, rest),
@@ -104,7 +108,7 @@ fn host_and_port(authority: &str) -> Result<(String, Option<u16>), InputError> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         match rest.split_once(']') {
             Some((host, "")) => (host, None),
-            Some((host, port)) => (host, port.strip_prefix(':')),
+            Some((host, port)) => (host, Some(port.strip_prefix(':').unwrap_or("none"))),
             None => return usage("the IPv6 address lacks its ']'".into()),
         }
     } else {
@@ -160,6 +164,8 @@ pub fn percent_decoded(text: &str) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let escape = bytes.get(at + 1..at + 3).and_then(|pair| std::str::from_utf8(pair).ok());
+        // A sign would be taken for a part of the number.
+        let escape = escape.filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()));
         match escape.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
             Some(byte) if bytes[at] == b'%' => {
                 decoded.push(byte);
@@ -205,6 +211,7 @@ mod tests {
             ("https://app.test:80", "app.test", 80, "/", "app.test:80"),
             ("http://app.test:443", "app.test", 443, "/", "app.test:443"),
             ("http://[fe80::1%eth0]:80/", "fe80::1%eth0", 80, "/", "[fe80::1]"),
+            ("app.test/a?b=http://c/", "app.test", 80, "/a?b=http://c/", "app.test"),
             ("http://[fe80::1%25eth0]:9/", "fe80::1%eth0", 9, "/", "[fe80::1]:9"),
         ] {
             let url = Url::parse(text).unwrap();
@@ -222,6 +229,8 @@ mod tests {
     fn user_and_password_are_decoded_and_never_shown() {
         let url = Url::parse("http://me:p%40ss:w@app.test/a?token=t0k").unwrap();
         assert_eq!(url.user.as_deref(), Some("me:p@ss:w"));
+        let without = Url::parse("me:%+5%zz@app.test/?to=http://x/").unwrap();
+        assert_eq!((without.user.as_deref(), &*without.host), (Some("me:%+5%zz"), "app.test"));
         assert_eq!(format!("{url} {url:?}"), "http://app.test/a?… http://app.test/a?…");
     }
 
@@ -237,6 +246,8 @@ mod tests {
             "http://me:secret@host:99999/",
             "http://me:secret@ho st/",
             "http://me:secret@[::1/",
+            "http://me:secret@[::1]80/",
+            "me:secret@ho st/?to=http://x/",
         ] {
             let error = Url::parse(text).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");

@@ -10,7 +10,7 @@ mod tests;
 use std::time::Duration;
 
 use super::window::{Offer, Sender, Sent};
-use super::{Asked, Conclusion, LoadVerbError, Prepared, Shape, on_the_way};
+use super::{Asked, Conclusion, LoadVerbError, Prepared, Shape, on_the_way, tls};
 use crate::load::Length;
 use crate::report::load::text::nothing_answered;
 use crate::search::{BurstAnswer, RateAsk, RateSearch, WindowAnswer};
@@ -108,6 +108,7 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
     let plan = Plan { goals: load.goals.clone(), arrivals, guess, time, settle, timeout };
     // The second line is about one rate.
     let mut description = load.description.clone();
+    let rest = description.split_off(2);
     description.truncate(1);
     description.push(format!(
         "the highest rate within {}, {} arrivals, found in {}",
@@ -120,6 +121,7 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
         format_duration(settle),
         format_duration(timeout)
     ));
+    description.extend(rest);
     Ok(PreparedCapacity { load, plan, description })
 }
 
@@ -138,6 +140,7 @@ pub fn run(
     let mut summary = find(&prepared.plan, &mut send, tell)?;
     let tightest = prepared.plan.goals.tightest_limit();
     summary.route = route;
+    summary.warnings.extend(prepared.load.warnings.iter().cloned());
     summary.warnings.extend(route.and_then(|route| between::doubt_route(&route, tightest)));
     Ok(summary)
 }
@@ -243,7 +246,9 @@ impl<'a> Finder<'a> {
     }
 
     fn summary(&self, record: &LoadRecord, cut: Duration) -> LoadSummary {
-        summarise(record, cut, &self.plan.goals)
+        let mut summary = summarise(record, cut, &self.plan.goals);
+        summary.warnings.extend(tls::warning(&record.run, &summary.errors));
+        summary
     }
 
     fn take_burst(&mut self, clients: u32, sent: &Sent, tell: Tell<'_>) {

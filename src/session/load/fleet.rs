@@ -69,8 +69,10 @@ pub(super) fn gather(
 fn gate(spec: &LoadSpec, asked: &FleetAsked) -> Gate {
     let (shape, length) = (&spec.shape, (spec.warm_up, spec.length));
     let how = (spec.connection, spec.closing, spec.protocol, spec.timeout, spec.keeps_cookies);
+    // Only a digest of it leaves: queries, headers and bodies may be secret.
+    let sent: Vec<_> = spec.targets.iter().map(|it| (&it.path, &it.headers, &it.body)).collect();
     let what = (&spec.host, &spec.targets, spec.records_each_target, spec.seed, asked.generators);
-    let text = format!("{shape:?} {length:?} {how:?} {what:?}");
+    let text = format!("{shape:?} {length:?} {how:?} {what:?} {sent:?} {:?}", spec.max_in_flight);
     let load = BASE64_STANDARD.encode(digest(&SHA256, text.as_bytes()));
     Gate { version: env!("CARGO_PKG_VERSION").into(), token: asked.token.clone(), load }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -132,6 +133,40 @@ fn clients_are_shared_out_and_a_time_is_everybodys() {
     let ratio = due[0] as f64 / due[1] as f64;
     assert!((1.2..1.8).contains(&ratio), "three clients beside two: {due:?}");
     assert_eq!(result["windows"].as_array().unwrap().len(), 3, "{result:#}");
+}
+
+/// One without a client used to divide by zero, and to be waited for for ever; one with fewer than
+/// loops took another part than the others left it.
+#[test]
+fn fewer_clients_than_generators_or_loops_are_as_many_as_were_asked_for() {
+    let _turn = crate::turn::most();
+    for (generators, arguments) in
+        [(3, ["--clients", "2"].as_slice()), (2, &["--clients", "5", "--loops", "4"])]
+    {
+        let busy = Server::start(|connection| {
+            while connection.request().is_some() {
+                std::thread::sleep(Duration::from_millis(20));
+                connection.send(ok(""));
+            }
+        });
+        let (url, target) = (busy.url(), ["--target", "GET /{{seq}}", "--duration", "2s"]);
+        let load = [&[url.as_str()][..], arguments, &target, &EASY].concat();
+        let (result, code) = Fleet::begin(generators, &load, &[]).end();
+        assert_eq!(code, Some(0), "{result:#}");
+        let clients = result["clients"].as_u64().unwrap();
+        assert!(busy.seen.busy_max.load(Ordering::SeqCst) as u64 <= clients, "{result:#}");
+        let requests = busy.seen.requests.lock().unwrap();
+        let all: BTreeSet<&str> = requests.iter().map(|it| it.split(' ').nth(1).unwrap()).collect();
+        assert_eq!(all.len(), requests.len(), "each number once");
+    }
+}
+
+#[test]
+fn a_count_of_requests_needs_a_client_on_each_generator() {
+    let load = ["http://127.0.0.1:9", "--clients", "2", "--requests", "9"];
+    let joining = ["--join", &unused_address().to_string()];
+    let refused = Running::begin(command(&load, 3, &joining, "t0k3n")).end();
+    refused.assert_says(&["needs a client for each of them"]);
 }
 
 /// The result of a load of two generators, one of which gets this signal, and how long it took.
