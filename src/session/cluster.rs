@@ -208,7 +208,7 @@ pub fn restore(found: &Found, deployment: &str, is_confirmed: bool) -> Result<Re
     };
     kubernetes::remove_generators(api, namespace, deployment)
         .map_err(|error| in_words(error.to_string()))?;
-    let restored = kubernetes::restore(api, namespace, deployment, true);
+    let restored = kubernetes::restore(api, namespace, deployment, (None, true));
     let restored = restored.map_err(|error| in_words(error.to_string()))?;
     if lease.is_none() {
         Lease::release(api, namespace, deployment).map_err(|error| in_words(error.to_string()))?;

@@ -24,6 +24,8 @@ struct First {
     node: String,
     /// As the node calls it, by content.
     image: String,
+    /// Cores; `None`: it has none.
+    limit: Option<f64>,
     has_own_cores: bool,
 }
 
@@ -42,9 +44,10 @@ impl Alike {
         let node = pod["spec"]["nodeName"].as_str().unwrap_or_default().to_string();
         let image = pods::image_id(pod, container);
         self.nodes.entry(node.clone()).or_insert_with(facts);
-        let has_own_cores = has_own_cores(pod, container, &self.nodes[&node]);
-        let this = First { node: node.clone(), image: image.clone(), has_own_cores };
-        let First { node: first, image: its_image, has_own_cores: first_has } =
+        let limit = limit(pod, container);
+        let has_own_cores = has_own_cores(limit, &self.nodes[&node]);
+        let this = First { node: node.clone(), image: image.clone(), limit, has_own_cores };
+        let First { node: first, image: its_image, limit: its_limit, has_own_cores: first_has } =
             self.first.get_or_insert(this).clone();
         if !image.is_empty() && !its_image.is_empty() && image != its_image {
             return Err(format!(
@@ -64,7 +67,8 @@ impl Alike {
                 of(then)
             ));
         }
-        if first_has != has_own_cores {
+        // Another limit is what is tried: of a node's whole cores a part of one is never its own.
+        if first_has != has_own_cores && its_limit == limit {
             let (with, without) = if has_own_cores { (&node, &first) } else { (&first, &node) };
             return Err(format!(
                 "on node {with} the pod has cores of its own, and on {without} it shares them: \
@@ -76,14 +80,18 @@ impl Alike {
     }
 }
 
-/// Cores that no other pod runs on, as a node with a static policy gives them where whole ones are
-/// asked for: just as many as its limit is allowed.
-fn has_own_cores(pod: &Value, container: &str, node: &Facts) -> bool {
+/// Of CPU, in cores.
+fn limit(pod: &Value, container: &str) -> Option<f64> {
     let containers = pod["spec"]["containers"].as_array();
     let is_it = |it: &&Value| it["name"] == container;
     let limits =
         containers.and_then(|all| all.iter().find(is_it)).map(|it| &it["resources"]["limits"]);
-    let limit = limits.and_then(|limits| quantity::read(limits["cpu"].as_str()?));
+    limits.and_then(|limits| quantity::read(limits["cpu"].as_str()?))
+}
+
+/// Cores that no other pod runs on, as a node with a static policy gives them where whole ones are
+/// asked for: just as many as its limit is allowed.
+fn has_own_cores(limit: Option<f64>, node: &Facts) -> bool {
     node.allowed < node.cores && limit == Some(f64::from(node.allowed))
 }
 
@@ -120,5 +128,20 @@ mod tests {
         let said = add("d", "sha256:1", "Xeon").unwrap_err();
         assert!(said.contains("node d (Xeon, kernel 6.1)") && said.contains("ran on a"), "{said}");
         assert_eq!(asked, 4);
+    }
+
+    #[test]
+    fn another_limit_may_have_no_cores_of_its_own_and_the_same_one_must() {
+        let mut alike = Alike::default();
+        let mut add = |node: &str, cpu: &str, allowed: u32| {
+            let one = json!({ "name": "app", "resources": { "limits": { "cpu": cpu } } });
+            let mut pod = pod(node, "sha256:1");
+            pod["spec"]["containers"] = json!([one]);
+            alike.check(&pod, "app", &mut || Facts { cores: 8, allowed, ..facts("EPYC") })
+        };
+        add("a", "4", 4).unwrap();
+        add("a", "2", 4).unwrap();
+        let said = add("b", "4", 8).unwrap_err();
+        assert!(said.contains("on node a the pod has cores of its own"), "{said}");
     }
 }

@@ -20,6 +20,9 @@ fn of_keda(namespace: &str) -> String {
 /// Has KEDA keep this many pods, without an autoscaler, for as long as it is there.
 const PAUSED: &str = "/metadata/annotations/autoscaling.keda.sh~1paused-replicas";
 
+/// The pods of a Deployment that is tuned.
+const ONE: &str = "1";
+
 /// Those that scale this Deployment. What KEDA makes is left to what it is made of, unless that may
 /// not be seen.
 ///
@@ -56,9 +59,14 @@ fn is_of_keda(autoscaler: &Value) -> bool {
     autoscaler["spec"]["triggers"].is_array()
 }
 
-/// By the user, say.
-fn is_paused(of_keda: &Value) -> bool {
-    of_keda.pointer(PAUSED).is_some()
+/// How many pods KEDA keeps where it is paused.
+fn paused_at(of_keda: &Value) -> Option<&str> {
+    of_keda.pointer(PAUSED).map(text)
+}
+
+/// A number of pods that somebody has paused it at, and which is not the one that is tuned.
+pub fn paused_elsewhere(autoscaler: &Value) -> Option<&str> {
+    paused_at(autoscaler).filter(|pods| is_of_keda(autoscaler) && *pods != ONE)
 }
 
 /// Who keeps it as it is and would undo what we change: KEDA's objects own theirs.
@@ -80,12 +88,12 @@ fn text(value: &Value) -> &str {
 pub fn hold(api: &dyn Api, autoscaler: &Value, run: &str) -> Result<(), ApiError> {
     let path = path(autoscaler);
     let Some(now) = api.get(&path)? else { return Ok(()) };
-    if deployment::before(&now).is_some() || is_of_keda(&now) && is_paused(&now) {
+    if deployment::before(&now).is_some() || is_of_keda(&now) && paused_at(&now).is_some() {
         return Ok(());
     }
     let mut spec = now["spec"].clone();
     if is_of_keda(&now) {
-        let pause = json!({ "op": "add", "path": PAUSED, "value": "1" });
+        let pause = json!({ "op": "add", "path": PAUSED, "value": ONE });
         let change = deployment::first_change(&now, run, &spec);
         return api.patch(&path, &and(change, pause)).map(drop);
     }
@@ -93,18 +101,20 @@ pub fn hold(api: &dyn Api, autoscaler: &Value, run: &str) -> Result<(), ApiError
     api.patch(&path, &deployment::first_change(&now, run, &spec)).map(drop)
 }
 
-/// Lets it scale as before. Returns whether it was held.
+/// Lets it scale as before. `of`: only where this run held it. Returns whether it was held.
 ///
 /// # Errors
 /// It may not be changed, somebody else has changed it, or the API server does not answer.
-pub fn let_go(api: &dyn Api, autoscaler: &Value) -> Result<bool, ApiError> {
+pub fn let_go(api: &dyn Api, autoscaler: &Value, of: Option<&str>) -> Result<bool, ApiError> {
     let path = path(autoscaler);
     let Some(now) = api.get(&path)? else { return Ok(false) };
-    let Some(before) = deployment::before(&now) else { return Ok(false) };
+    let before = deployment::before(&now).filter(|it| of.is_none_or(|run| run == it.run));
+    let Some(before) = before else { return Ok(false) };
     if is_of_keda(&now) {
         let change = deployment::put_back(&now, &now["spec"]);
         let go_on = json!({ "op": "remove", "path": PAUSED });
-        let change = if is_paused(&now) { and(change, go_on) } else { change };
+        // Another number is somebody else's.
+        let change = if paused_at(&now) == Some(ONE) { and(change, go_on) } else { change };
         return api.patch(&path, &change).map(|_| true);
     }
     let spec = released(&now["spec"], &before.spec);

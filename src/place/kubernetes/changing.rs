@@ -28,6 +28,10 @@ pub enum ChangeError {
     ByOthers {
         name: String,
     },
+    /// Somebody has KEDA keep this many pods.
+    Paused {
+        pods: String,
+    },
 }
 
 impl From<ApiError> for ChangeError {
@@ -45,6 +49,11 @@ impl fmt::Display for ChangeError {
                 f,
                 "a session that was cut off has left the {what} {name} changed; put it back with: \
                  sweetspot restore --deployment {name}"
+            ),
+            Self::Paused { pods } => write!(
+                f,
+                "KEDA is paused and keeps {pods} pods of it, and one is tuned; take the annotation \
+                 autoscaling.keda.sh/paused-replicas from the ScaledObject, or set it to \"1\""
             ),
             Self::ByOthers { name } => write!(
                 f,
@@ -89,6 +98,9 @@ impl<'a> Changing<'a> {
         if autoscalers.iter().any(|one| deployment::before(one).is_some()) {
             return Err(left("autoscaler of"));
         }
+        if let Some(pods) = autoscalers.iter().find_map(autoscaler::paused_elsewhere) {
+            return Err(ChangeError::Paused { pods: pods.to_string() });
+        }
         let (namespace, name, run) = (namespace.to_string(), name.to_string(), run.to_string());
         Ok(Self { api, namespace, name, run, object, autoscalers, is_changed: false })
     }
@@ -107,8 +119,13 @@ impl<'a> Changing<'a> {
     /// Somebody else has changed it, it may not be changed, or the API server does not answer.
     pub fn set(&mut self, spec: &Value) -> Result<i64, ChangeError> {
         if !self.is_changed {
-            // How many pods it has may have changed since it was read.
-            self.object = read(self.api, &self.namespace, &self.name)?;
+            // How many pods it has may have changed since it was read; what they are may not, as
+            // what it is to be was made of that.
+            let now = read(self.api, &self.namespace, &self.name)?;
+            if now["spec"]["template"] != self.object["spec"]["template"] {
+                return Err(ChangeError::ByOthers { name: self.name.clone() });
+            }
+            self.object = now;
             // From here on there is something to put back.
             self.is_changed = true;
             for one in &self.autoscalers {
@@ -165,7 +182,7 @@ impl<'a> Changing<'a> {
         }
         // Whether or not it can be: it is not tried again when this is dropped.
         self.is_changed = false;
-        restore(self.api, &self.namespace, &self.name, waits)?;
+        restore(self.api, &self.namespace, &self.name, (Some(&self.run), waits))?;
         // Done; to know what it is now matters only where it is changed once more.
         let now = read(self.api, &self.namespace, &self.name);
         self.object = now.unwrap_or_else(|_| self.object.clone());
@@ -191,7 +208,8 @@ pub struct Restored {
 }
 
 /// Puts a Deployment and its autoscalers back to what they were before a session, by what is
-/// written on them. `waits`: until nobody can roll back to one of our settings.
+/// written on them. `of`: only what this run has changed, since another session may have begun
+/// where one was away for long. `waits`: until nobody can roll back to one of our settings.
 ///
 /// # Errors
 /// There is none, it may not be changed, or the API server does not answer.
@@ -199,16 +217,16 @@ pub fn restore(
     api: &dyn Api,
     namespace: &str,
     name: &str,
-    waits: bool,
+    (of, waits): (Option<&str>, bool),
 ) -> Result<Restored, ChangeError> {
     let mut restored = Restored::default();
     // First, or the number of pods that comes back is taken away again. Where it fails, the
     // Deployment comes back all the same.
-    let released = release(api, namespace, name);
+    let released = release(api, namespace, name, of);
     let object = read(api, namespace, name)?;
     let mut tries = 0;
     loop {
-        match patiently(|| put_back(api, namespace, name)) {
+        match patiently(|| put_back(api, namespace, name, of)) {
             Ok(Some(is_as_before)) => {
                 (restored.deployment, restored.is_others) = (is_as_before, !is_as_before);
                 break;
@@ -239,10 +257,10 @@ pub fn remove_generators(api: &dyn Api, namespace: &str, name: &str) -> Result<(
 }
 
 /// Lets its autoscalers go. Returns how many were held.
-fn release(api: &dyn Api, namespace: &str, name: &str) -> Result<u64, ApiError> {
+fn release(api: &dyn Api, namespace: &str, name: &str, of: Option<&str>) -> Result<u64, ApiError> {
     let mut released = 0;
     for one in patiently(|| autoscaler::of(api, namespace, name))? {
-        released += u64::from(patiently(|| autoscaler::let_go(api, &one))?);
+        released += u64::from(patiently(|| autoscaler::let_go(api, &one, of))?);
     }
     Ok(released)
 }
@@ -251,10 +269,16 @@ fn release(api: &dyn Api, namespace: &str, name: &str) -> Result<u64, ApiError> 
 const TRIES: u32 = 3;
 
 /// By what it is now. Whether it is all as it was then; `None`: nothing was changed.
-fn put_back(api: &dyn Api, namespace: &str, name: &str) -> Result<Option<bool>, ApiError> {
+fn put_back(
+    api: &dyn Api,
+    namespace: &str,
+    name: &str,
+    of: Option<&str>,
+) -> Result<Option<bool>, ApiError> {
     let path = path_of(namespace, name);
     let object = api.get(&path)?.unwrap_or_default();
-    let Some(before) = deployment::before(&object) else { return Ok(None) };
+    let before = deployment::before(&object).filter(|it| of.is_none_or(|run| run == it.run));
+    let Some(before) = before else { return Ok(None) };
     let spec = deployment::restored(&object["spec"], &before.spec);
     api.patch(&path, &deployment::put_back(&object, &spec))?;
     Ok(Some(spec == before.spec))
@@ -409,7 +433,7 @@ mod tests {
         let ours = ours(1)["template"].clone();
         let sets = [set("theirs", json!({ "metadata": {} })), set("ours", ours)];
         fake.objects.lock().unwrap().extend(sets.clone());
-        restore(&fake, "web", "shop", true).unwrap();
+        restore(&fake, "web", "shop", (None, true)).unwrap();
         let objects = fake.objects.lock().unwrap();
         assert!(objects.contains_key(&sets[0].0) && !objects.contains_key(&sets[1].0));
     }
@@ -422,11 +446,11 @@ mod tests {
         std::mem::forget(changing);
         let refused = Changing::read(&fake, "web", "shop", "r2").err().unwrap();
         assert!(refused.to_string().contains("sweetspot restore"), "{refused}");
-        let restored = restore(&fake, "web", "shop", true).unwrap();
+        let restored = restore(&fake, "web", "shop", (None, true)).unwrap();
         assert_eq!(restored, Restored { deployment: true, is_others: false, autoscalers: 1 });
         assert_eq!(fake.objects.lock().unwrap()[SHOP]["spec"]["replicas"], 3);
-        assert_eq!(restore(&fake, "web", "shop", true).unwrap(), Restored::default());
-        let none = restore(&fake, "web", "none", true).unwrap_err();
+        assert_eq!(restore(&fake, "web", "shop", (None, true)).unwrap(), Restored::default());
+        let none = restore(&fake, "web", "none", (None, true)).unwrap_err();
         assert_eq!(none, ChangeError::None { name: "none".into() });
     }
 
@@ -450,6 +474,39 @@ mod tests {
         assert_eq!(spec["replicas"], 5);
         assert_eq!(deployment::before(&objects[SHOP]), None);
         assert_eq!(objects[SCALER]["spec"]["maxReplicas"], 9);
+    }
+
+    #[test]
+    fn what_is_deployed_before_the_first_change_is_not_undone() {
+        let fake = fake();
+        let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        let template = "/spec/template/spec/nodeName";
+        let newer = json!([{ "op": "add", "path": template, "value": "x" }]);
+        fake.patch(SHOP, &newer).unwrap();
+        let refused = changing.set(&ours(1)).unwrap_err();
+        assert_eq!(refused, ChangeError::ByOthers { name: "shop".into() });
+        drop(changing);
+        let objects = fake.objects.lock().unwrap();
+        assert_eq!(objects[SHOP].pointer(template).unwrap(), "x");
+        assert_eq!(objects[SCALER]["spec"]["maxReplicas"], 9);
+    }
+
+    #[test]
+    fn a_session_that_was_away_puts_nothing_back_of_the_one_that_came_after_it() {
+        let fake = fake();
+        let mut away = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        away.set(&ours(1)).unwrap();
+        restore(&fake, "web", "shop", (None, true)).unwrap();
+        let mut next = Changing::read(&fake, "web", "shop", "r2").unwrap();
+        next.set(&ours(1)).unwrap();
+        away.put_back(true).unwrap();
+        {
+            let objects = fake.objects.lock().unwrap();
+            assert_eq!(deployment::before(&objects[SHOP]).unwrap().run, "r2");
+            assert_eq!(objects[SCALER]["spec"]["maxReplicas"], 1);
+        }
+        drop(next);
+        assert_eq!(fake.objects.lock().unwrap()[SHOP]["spec"]["replicas"], 3);
     }
 
     #[test]

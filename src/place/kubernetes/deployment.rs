@@ -18,7 +18,8 @@ const VARIABLES: &str = "sweetspot/variables";
 
 /// What of a Deployment's `spec` is changed besides its pods' template.
 const OF_SPEC: [&str; 4] = ["replicas", "strategy", "revisionHistoryLimit", "minReadySeconds"];
-const PROBES_OF_CONTAINER: [&str; 3] = ["startupProbe", "livenessProbe", "readinessProbe"];
+/// What could take a pod away in the middle of a load.
+const PROBES_REMOVED: [&str; 2] = ["livenessProbe", "readinessProbe"];
 const GRACE: &str = "terminationGracePeriodSeconds";
 
 /// Seconds for a pod of ours to end: it has nothing to do any more.
@@ -177,20 +178,17 @@ pub fn spec(before: &Value, wanted: &Wanted<'_>) -> Value {
     spec["replicas"] = wanted.pods.into();
     spec["strategy"] = json!({ "type": "Recreate" });
     // Ours must not push out of its history what people may want to roll back to.
-    let kept = before["revisionHistoryLimit"].as_u64().unwrap_or(USUAL_HISTORY);
-    spec["revisionHistoryLimit"] = (kept + ROOM_IN_HISTORY).into();
+    spec["revisionHistoryLimit"] = history(before).into();
     spec["minReadySeconds"] = 0.into();
     let template = &mut spec["template"];
-    let grace = template["spec"][GRACE].as_u64().unwrap_or(MOST_GRACE_S);
-    template["spec"][GRACE] = grace.min(MOST_GRACE_S).into();
+    template["spec"][GRACE] = grace_s(&template["spec"]).into();
     if !template["metadata"]["annotations"].is_object() {
         template["metadata"]["annotations"] = json!({});
     }
     template["metadata"]["annotations"][RUN] = wanted.run.into();
     template["metadata"]["annotations"][START] = wanted.start.to_string().into();
     template["metadata"]["annotations"][CONTAINER] = wanted.container.name.clone().into();
-    let names: Vec<&str> = wanted.variables.keys().map(String::as_str).collect();
-    template["metadata"]["annotations"][VARIABLES] = names.join(",").into();
+    template["metadata"]["annotations"][VARIABLES] = json!(wanted.variables).to_string().into();
     let container = &mut template["spec"]["containers"][wanted.container.index];
     set_variables(container, wanted.variables);
     if let Some((cores, memory_bytes)) = wanted.limits {
@@ -198,10 +196,24 @@ pub fn spec(before: &Value, wanted: &Wanted<'_>) -> Value {
     }
     container["startupProbe"] = startup_probe(container, wanted);
     if let Some(container) = container.as_object_mut() {
-        container.remove("livenessProbe");
-        container.remove("readinessProbe");
+        PROBES_REMOVED.iter().for_each(|key| drop(container.remove(*key)));
     }
     spec
+}
+
+/// Revisions that it keeps for the time.
+fn history(before: &Value) -> u64 {
+    before["revisionHistoryLimit"].as_u64().unwrap_or(USUAL_HISTORY) + ROOM_IN_HISTORY
+}
+
+/// Seconds for a pod of ours to end; not less than it is told to sleep before, which the cluster
+/// would refuse.
+fn grace_s(pod: &Value) -> u64 {
+    let lists = ["containers", "initContainers"].map(|list| pod[list].as_array());
+    let sleeps = lists.into_iter().flatten().flatten();
+    let sleeps = sleeps.filter_map(|it| it["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64());
+    let least = sleeps.max().map_or(0, |longest| longest + 1);
+    pod[GRACE].as_u64().unwrap_or(MOST_GRACE_S).min(MOST_GRACE_S.max(least))
 }
 
 /// What a pod requests is what it may use.
@@ -313,14 +325,16 @@ fn unchanged(object: &Value) -> Value {
     json!({ "op": "test", "path": path, "value": object.pointer(path) })
 }
 
-/// What a Deployment's `spec` is to be again: what it is, with everything that we have changed as
-/// it was before. Equal to what it was, unless somebody else has deployed since: that stays.
+/// What a Deployment's `spec` is to be again: what it is, with everything that is as we have set it
+/// as it was before. Equal to what it was, unless somebody else has deployed since: that stays.
 pub fn restored(today: &Value, before: &Value) -> Value {
     let mut spec = today.clone();
-    let is_held = today["replicas"] == 1;
-    let ours = OF_SPEC.iter().filter(|key| **key != "replicas" || is_held);
+    let ours = OF_SPEC.iter().filter(|key| is_as_set(today, before, key));
     ours.for_each(|key| copy(&mut spec, before, key));
-    copy(&mut spec["template"]["spec"], &before["template"]["spec"], GRACE);
+    let (pod, pod_before) = (&mut spec["template"]["spec"], &before["template"]["spec"]);
+    if pod[GRACE] == grace_s(pod_before) {
+        copy(pod, pod_before, GRACE);
+    }
     let annotations = spec["template"]["metadata"]["annotations"].clone();
     let text = |key: &str| annotations[key].as_str().unwrap_or_default().to_string();
     let (container, variables) = (text(CONTAINER), text(VARIABLES));
@@ -341,12 +355,31 @@ pub fn restored(today: &Value, before: &Value) -> Value {
     };
     let (Some((index, _)), Some((_, was))) = (of(&spec), of(before)) else { return spec };
     let now = &mut spec["template"]["spec"]["containers"][index];
-    PROBES_OF_CONTAINER.iter().for_each(|key| copy(now, &was, key));
-    variables.split(',').for_each(|name| copy_variable(now, &was, name));
+    if now["startupProbe"]["failureThreshold"] == PROBES {
+        copy(now, &was, "startupProbe");
+    }
+    for key in PROBES_REMOVED {
+        if now[key].is_null() {
+            copy(now, &was, key);
+        }
+    }
+    let set: BTreeMap<String, String> = serde_json::from_str(&variables).unwrap_or_default();
+    set.iter().for_each(|(name, value)| copy_variable(now, &was, (name, value)));
     if was["env"].is_null() && now["env"] == json!([]) {
         copy(now, &was, "env");
     }
     spec
+}
+
+/// Is this of its `spec` still what [`spec`] made of it?
+fn is_as_set(today: &Value, before: &Value, key: &str) -> bool {
+    match key {
+        "replicas" => today[key] == 1,
+        "strategy" => today[key]["type"] == "Recreate",
+        "revisionHistoryLimit" => today[key] == history(before),
+        // The API server leaves zeros out.
+        _ => today[key].as_u64().unwrap_or(0) == 0,
+    }
 }
 
 /// As it is there, or not at all.
@@ -358,10 +391,13 @@ fn copy(to: &mut Value, from: &Value, key: &str) {
     }
 }
 
-fn copy_variable(to: &mut Value, from: &Value, name: &str) {
+/// Where it still has the value that we have given it.
+fn copy_variable(to: &mut Value, from: &Value, (name, value): (&str, &str)) {
     let Some(env) = to["env"].as_array_mut() else { return };
     let before = from["env"].as_array().map_or(&[][..], Vec::as_slice);
-    match (place_of(env, name), place_of(before, name)) {
+    let ours = place_of(env, name)
+        .filter(|index| env[*index]["value"].as_str().unwrap_or_default() == value);
+    match (ours, place_of(before, name)) {
         (Some(index), Some(was)) => env[index] = before[was].clone(),
         (Some(index), None) => drop(env.remove(index)),
         (None, _) => {}
@@ -532,6 +568,58 @@ mod tests {
         assert_eq!(merged, expected);
         theirs["replicas"] = 5.into();
         assert_eq!(restored(&theirs, &before)["replicas"], 5);
+    }
+
+    #[test]
+    fn what_others_have_set_where_we_had_something_else_stays() {
+        let before = shop()["spec"].clone();
+        let found = container(&shop(), None).unwrap();
+        let variables = BTreeMap::from([("WEB_CONCURRENCY".to_string(), "4".to_string())]);
+        let wanted = Wanted {
+            container: &found,
+            variables: &variables,
+            path: "/",
+            port: &json!(80),
+            pods: 1,
+            limits: None,
+            run: "r",
+            start: 1,
+        };
+        let mut theirs = spec(&before, &wanted);
+        let probe = json!({ "tcpSocket": { "port": 80 } });
+        theirs["strategy"] = json!({ "type": "RollingUpdate", "rollingUpdate": {} });
+        theirs["minReadySeconds"] = 5.into();
+        theirs["revisionHistoryLimit"] = 3.into();
+        theirs["template"]["spec"][GRACE] = 60.into();
+        let one = &mut theirs["template"]["spec"]["containers"][0];
+        one["env"][0]["value"] = "6".into();
+        one["startupProbe"] = probe.clone();
+        one["readinessProbe"] = probe.clone();
+        let merged = restored(&theirs, &before);
+        for key in OF_SPEC {
+            let expected = if key == "replicas" { &before[key] } else { &theirs[key] };
+            assert_eq!(&merged[key], expected, "{key}");
+        }
+        let of = |spec: &Value| spec["template"]["spec"].clone();
+        assert_eq!(of(&merged)[GRACE], 60);
+        let one = &of(&merged)["containers"][0];
+        assert_eq!(one["env"][0]["value"], "6");
+        assert_eq!((&one["startupProbe"], &one["readinessProbe"]), (&probe, &probe));
+        assert_eq!(one["livenessProbe"], of(&before)["containers"][0]["livenessProbe"]);
+    }
+
+    #[test]
+    fn a_pod_ends_soon_and_not_before_it_may() {
+        let of = |grace: Option<u64>, sleep: Option<u64>| {
+            let hook = json!({ "preStop": { "sleep": { "seconds": sleep } } });
+            grace_s(&json!({ GRACE: grace, "containers": [{ "lifecycle": hook }, {}] }))
+        };
+        assert_eq!([of(None, None), of(Some(5), None), of(Some(30), None)], [10, 5, 10]);
+        // The cluster refuses a pod that sleeps for longer than it has.
+        assert_eq!(
+            [of(Some(30), Some(15)), of(Some(30), Some(30)), of(Some(30), Some(3))],
+            [16, 30, 10]
+        );
     }
 
     #[test]

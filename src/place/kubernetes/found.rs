@@ -13,7 +13,7 @@ use super::deployment::{self, Container};
 use super::error::cluster;
 use super::node::{self, Facts};
 use super::patience::patiently;
-use super::{autoscaler, paths, pods};
+use super::{autoscaler, paths, pods, quantity};
 use crate::place::PlaceError;
 use crate::server::App;
 use crate::terms::{Bytes, ClusterDoubt, Cores, LimitedResource, Machine, Warning};
@@ -48,8 +48,13 @@ pub fn look(
 ) -> Result<(Container, Machine), PlaceError> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {name}: {why}"));
-    let container = deployment::container(object, container).map_err(of_it)?;
-    let facts = facts(api, namespace, &deployment::labels(object), &container.name);
+    let mut container = deployment::container(object, container).map_err(of_it)?;
+    let pod = running_pod(api, namespace, &deployment::labels(object));
+    let facts = pod.as_ref().map_or_else(Facts::default, |pod| {
+        let path = format!("{}/{}", paths::core(namespace, "pods"), pods::name(pod));
+        facts_of(api, &path, &container.name)
+    });
+    pod.iter().for_each(|pod| add_limits(&mut container, pod));
     let machine = machine(&container, &facts).ok_or_else(|| {
         let why = "its container has no limits, and its node cannot be looked at; give it limits \
                    for cpu and memory";
@@ -58,20 +63,22 @@ pub fn look(
     Ok((container, machine))
 }
 
-/// As far as a pod that runs already can be asked.
-fn facts(
-    api: &dyn Api,
-    namespace: &str,
-    labels: &BTreeMap<String, String>,
-    container: &str,
-) -> Facts {
+/// A pod that runs already, as far as it may be seen.
+fn running_pod(api: &dyn Api, namespace: &str, labels: &BTreeMap<String, String>) -> Option<Value> {
     let pods = paths::core(namespace, "pods");
     let path = paths::selected(&pods, &deployment::selector(labels));
     let all = items(api.get(&path).ok().flatten());
-    let Some(pod) = all.iter().find(|pod| pods::address(pod).is_some()) else {
-        return Facts::default();
-    };
-    facts_of(api, &format!("{pods}/{}", pods::name(pod)), container)
+    all.into_iter().find(|pod| pods::address(pod).is_some())
+}
+
+/// Limits that the Deployment does not give and its pods have all the same, of a LimitRange.
+fn add_limits(container: &mut Container, pod: &Value) {
+    let all = pod["spec"]["containers"].as_array().into_iter().flatten();
+    let Some(one) = all.into_iter().find(|it| it["name"] == *container.name) else { return };
+    let limit = |what: &str| one["resources"]["limits"][what].as_str().and_then(quantity::read);
+    container.cores = container.cores.or_else(|| limit("cpu"));
+    let memory_bytes = || limit("memory").map(|bytes| bytes as u64);
+    container.memory_bytes = container.memory_bytes.or_else(memory_bytes);
 }
 
 /// What this pod's container sees of its node; nothing where it may not be asked.
@@ -121,6 +128,8 @@ pub fn warnings(changing: &Changing<'_>, container: &Container, app: &App) -> Ve
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -143,5 +152,13 @@ mod tests {
         assert_eq!(of(&container, &Facts::default()), None);
         container.cores = None;
         assert_eq!(of(&container, &facts), Some((4.0, 8 << 30)));
+        let limits = json!({ "cpu": "500m", "memory": "512Mi" });
+        let one = json!({ "name": "app", "resources": { "limits": limits } });
+        let pod = json!({ "spec": { "containers": [{ "name": "proxy" }, one] } });
+        add_limits(&mut container, &pod);
+        assert_eq!(of(&container, &facts), Some((0.5, 512 << 20)));
+        container.cores = Some(1.5);
+        add_limits(&mut container, &pod);
+        assert_eq!(of(&container, &facts), Some((1.5, 512 << 20)));
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::api::{Api, ApiError};
 use super::objects::belongs_to;
 use super::paths;
+use super::patience::patiently;
 
 /// A session that has been killed holds the Deployment no longer than this after its last sign.
 const HELD_FOR: Duration = Duration::from_secs(300);
@@ -57,9 +58,11 @@ impl<'a> Lease<'a> {
     ) -> Result<Self, LeaseError> {
         let (collection, name) = (collection(namespace), name_of(deployment));
         let path = format!("{collection}/{name}");
-        let found = api.get(&path)?;
-        if let Some((holder, until)) = found.as_ref().and_then(|it| held(it, SystemTime::now())) {
-            return Err(LeaseError::Held { holder, until });
+        let found = patiently(|| api.get(&path))?;
+        let theirs = found.as_ref().and_then(|it| held(it, SystemTime::now()));
+        // Our own is there where an answer was lost on its way.
+        if let Some((whose, until)) = theirs.filter(|(whose, _)| whose != holder) {
+            return Err(LeaseError::Held { holder: whose, until });
         }
         let now = time(SystemTime::now());
         let spec = json!({
@@ -74,23 +77,27 @@ impl<'a> Lease<'a> {
             "metadata": { "name": name, "labels": { "app.kubernetes.io/managed-by": "sweetspot" } },
             "spec": spec,
         });
-        let taken = match found {
+        let taken = patiently(|| match &found {
             // Of two that take it over, one finds it as it was.
-            Some(found) => api.patch(&path, &taken_over(&found, &spec)),
+            Some(found) => api.patch(&path, &taken_over(found, &spec)),
             None => api.create(&collection, &object),
-        };
-        match taken {
-            Ok(_) => {
-                let (holder, signed) = (holder.to_string(), Cell::new(Instant::now()));
-                Ok(Self { api, path, holder, signed })
+        });
+        if let Err(error) = taken {
+            // Somebody was a moment faster: it may be ourselves, whose answer was lost.
+            let now = if error.is_conflict() { patiently(|| api.get(&path))? } else { None };
+            match now {
+                Some(now) if now["spec"]["holderIdentity"] == *holder => {}
+                _ if error.is_conflict() => {
+                    return Err(LeaseError::Held {
+                        holder: "somebody who began at the same moment".into(),
+                        until: time(SystemTime::now() + HELD_FOR),
+                    });
+                }
+                _ => return Err(error.into()),
             }
-            // Somebody was a moment faster.
-            Err(error) if error.is_conflict() => Err(LeaseError::Held {
-                holder: "somebody who began at the same moment".into(),
-                until: time(SystemTime::now() + HELD_FOR),
-            }),
-            Err(error) => Err(error.into()),
         }
+        let (holder, signed) = (holder.to_string(), Cell::new(Instant::now()));
+        Ok(Self { api, path, holder, signed })
     }
 
     /// From now on the cluster removes it with this object, should we not be there any more.

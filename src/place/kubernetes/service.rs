@@ -58,6 +58,9 @@ pub fn door(
             ));
         }
     };
+    if service["spec"]["selector"].is_object() && !selects(service, pods) {
+        return Err(format!("the Service {} does not lead to its pods", name(service)));
+    }
     let no_address = || format!("the Service {} has no address of its own", name(service));
     let ports = service["spec"]["ports"].as_array().map_or(&[][..], Vec::as_slice);
     let http = |one: &&Value| {
@@ -135,6 +138,8 @@ mod tests {
         assert_eq!(door(&all, Some("twin"), &labels()).unwrap().url(), "http://[fd00::7]:80");
         let none = |named: Option<&str>| door(&all[..1], named, &labels()).unwrap_err();
         assert!(none(None).contains("--service") && none(Some("x")).contains("no Service x"));
+        let error = door(&all, Some("other"), &labels()).unwrap_err();
+        assert_eq!(error, "the Service other does not lead to its pods");
         let error = door(&all, Some("headless"), &labels()).unwrap_err();
         assert!(error.contains("has no address"), "{error}");
     }

@@ -4,6 +4,8 @@
 //! In: a Deployment's name, an app with variables that give it a setting; then configurations and
 //! offers. Out: what was seen. Must not judge it.
 
+mod said;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,11 +33,10 @@ use super::{found, paths, pods};
 use crate::fleet::OnLoss;
 use crate::place::local::log::worth_showing;
 use crate::place::{Observed, Offer, Place, PlaceError, Started};
-use crate::server::{self, App, Inspection, Obeys, Printed};
+use crate::server::{self, App, Inspection};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Change, Configuration,
-    ConnectionMode, LiveSecond, Machine, ProcessEnd, Secrets, ServerEnd, StartAdvice, StopRequest,
-    StopSignal, TrialFailure, Variant, Warning,
+    BootEnd, Change, Configuration, ConnectionMode, LiveSecond, Machine, ProcessEnd, Secrets,
+    ServerEnd, StopRequest, StopSignal, TrialFailure, Variant, Warning,
 };
 
 /// For a pod to be made, to boot, and to answer.
@@ -260,6 +261,9 @@ impl<'a> Pods<'a> {
                 return Ok(Came::Up(pods));
             }
             if began.elapsed() > BOOT_PATIENCE {
+                if deployment::is_rolled_out(&object, generation, count) {
+                    self.check_door(&pods)?;
+                }
                 return Ok(Came::Failed(self.too_late(&pods, &object), None));
             }
             thread::sleep(LOOK);
@@ -312,20 +316,6 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// What it waited for.
-    fn too_late(&self, pods: &[Value], object: &Value) -> BootEnd {
-        let why = pods.iter().find_map(|pod| match pods::state(pod) {
-            pods::State::Waiting(why) if !why.is_empty() => Some(why),
-            _ => None,
-        });
-        let why = why.or_else(|| deployment::why_no_pods(object));
-        let patience_s = BOOT_PATIENCE.as_secs_f64();
-        // A query may hold a secret.
-        let path = self.settings.ready_path.split('?').next().unwrap_or_default();
-        let target = format!("GET {path}");
-        why.map_or(BootEnd::NotAnswered { target, patience_s }, |error| BootEnd::NotRun { error })
-    }
-
     /// A pod of this start that will not come up. Those of earlier ones end meanwhile, as asked.
     fn failure_of(&self, pod: &Value) -> Option<BootEnd> {
         if !deployment::is_of_start(pod, &self.settings.run, self.starts) {
@@ -357,61 +347,36 @@ impl<'a> Pods<'a> {
         Ok(service::leads_to(&found.unwrap_or_default()))
     }
 
-    /// The container's last lines. `previous`: of the one that ended.
-    fn last_lines(&self, pod: &str, previous: bool) -> Vec<String> {
-        let which = if previous { "&previous=true" } else { "" };
-        self.lines_of(pod, &format!("tailLines={LOG_LINES}{which}"))
-    }
-
-    /// Lines of the container's log, with secrets masked.
-    fn lines_of(&self, pod: &str, which: &str) -> Vec<String> {
-        let query = format!("log?container={}&{which}", self.container.name);
-        let lines = self.api.follow(&format!("{}/{pod}/{query}", self.core("pods")));
-        let lines: Vec<String> = lines.into_iter().flatten().map_while(Result::ok).collect();
-        let variables = self.container.variables.iter().map(|(name, value)| (&**name, &**value));
-        self.settings.secrets.clone().with_given(variables).mask_lines(&lines)
-    }
-
-    /// `pod`: whose it is; `None`: the last one's as well as another's.
-    fn boot_failure(&self, end: BootEnd, pod: Option<String>) -> BootFailure {
-        let last = || self.pods().unwrap_or_default().last().map(pods::name);
-        let name = pod.or_else(last).unwrap_or_default();
-        let mut lines = self.last_lines(&name, true);
-        if lines.is_empty() {
-            lines = self.last_lines(&name, false);
+    /// The Service leads to pods, and to others than the Deployment's.
+    fn check_door(&self, pods: &[Value]) -> Result<(), PlaceError> {
+        let led = self.leads_to()?;
+        let others = led.iter().filter(|name| pods.iter().all(|pod| pods::name(pod) != **name));
+        let others: Vec<&str> = others.map(String::as_str).collect();
+        if others.is_empty() {
+            return Ok(());
         }
-        let kind = match &end {
-            BootEnd::NotAnswered { .. } => BootFailureKind::NeverReady,
-            _ => server::recognise_failure(server::FOR_PODS, &lines),
-        };
-        BootFailure {
-            kind,
-            message: BootCause::NotReady { seen: None, end, connections_for: None }.into(),
-            advice: BootAdvice::Start(StartAdvice::MendApp).into(),
-            last_lines: worth_showing(&lines),
-        }
+        Err(PlaceError::Elsewhere(format!(
+            "the Service {} leads to pods that are not of Deployment {} too ({}); name another \
+             with --service",
+            self.door.service,
+            self.settings.deployment,
+            others.join(", ")
+        )))
     }
 
-    /// A pod that is up, but whose server says that it runs with another setting than `each` pod
-    /// was told.
-    fn unless_ignored(&self, each: Configuration, pod: &str) -> Result<(), Box<BootFailure>> {
-        let lines = self.last_lines(pod, false);
-        let Printed { workers, threads } = server::printed(&lines);
-        let Configuration { workers: wanted, threads: most } = each;
-        let wanted = [("workers", workers, wanted.get()), ("threads", threads, most.get())];
-        let is_ours = |place: &str| server::pods::uses(&self.settings.app.env, place);
-        let ours = wanted.into_iter().filter(|(place, ..)| is_ours(place));
-        let other = ours.into_iter().find_map(|(place, printed, wanted)| {
-            let (_, line) = printed.filter(|(count, _)| *count != wanted)?;
-            Some((place.to_string(), line))
-        });
-        let Some((place, line)) = other else { return Ok(()) };
-        Err(Box::new(BootFailure {
-            kind: BootFailureKind::Exited,
-            message: BootCause::RunsUnchanged { line: line.clone() }.into(),
-            advice: BootAdvice::Start(StartAdvice::NameVariable { place }).into(),
-            last_lines: vec![line],
-        }))
+    /// Nobody has added pods meanwhile, which would have answered a part of the load.
+    fn check_only(&self, pods: &[RunningPod]) -> Result<(), PlaceError> {
+        let others =
+            self.leads_to()?.into_iter().filter(|name| pods.iter().all(|it| it.name != *name));
+        let others: Vec<String> = others.collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        Err(PlaceError::Elsewhere(format!(
+            "Deployment {} got more pods during a load ({}): keep others from scaling it",
+            self.settings.deployment,
+            others.join(", ")
+        )))
     }
 
     /// How a pod that the load went to has fared.
@@ -419,8 +384,10 @@ impl<'a> Pods<'a> {
         let path = format!("{}/{}", self.core("pods"), running.name);
         let pod = patiently(|| self.api.get(&path)).map_err(cluster)?;
         let name = &self.container.name;
+        let is_ending = |pod: &Value| !pod["metadata"]["deletionTimestamp"].is_null();
         let how = match &pod {
             None => ProcessEnd::Other("its pod was removed".into()),
+            Some(pod) if is_ending(pod) => ProcessEnd::Other("its pod was removed".into()),
             Some(pod) if pods::restarts(pod, name) > running.restarts => {
                 pods::end_of(pods::ended(pod, name).unwrap_or_default())
             }
@@ -453,39 +420,7 @@ impl Place for Pods<'_> {
     }
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
-        let pods = self.pods()?;
-        let pod = pods.iter().find(|pod| pods::address(pod).is_some()).map(pods::name);
-        // What it said when it started: the end of its log is somebody's requests.
-        let head = format!("limitBytes={HEAD_BYTES}");
-        let lines = pod.map(|pod| self.lines_of(&pod, &head)).unwrap_or_default();
-        let printed = server::printed(&lines);
-        let named = |place: &str| -> Option<(String, Option<u16>)> {
-            let name = server::pods::variable_of(&self.settings.app, place)?;
-            let value = self.container.variables.get(&name).and_then(|it| it.trim().parse().ok());
-            Some((name, value))
-        };
-        let (workers, threads) = (named("workers"), named("threads"));
-        let today = |printed: Option<(u16, String)>, named: &Option<(String, Option<u16>)>| {
-            let given = named.as_ref().and_then(|(_, value)| *value);
-            printed.map(|(count, _)| count).or(given).unwrap_or(1)
-        };
-        let current = Configuration::new(
-            today(printed.workers, &workers).max(1),
-            today(printed.threads, &threads).max(1),
-        );
-        let current = current.ok().filter(|_| self.made.is_none());
-        Ok(Inspection {
-            current: current.unwrap_or(self.settings.smallest),
-            server_version: self.container.image.clone(),
-            runtime_version: String::new(),
-            lacks_yjit: false,
-            obeys: Obeys {
-                workers: workers.map(|(name, _)| name),
-                max_threads: threads.map(|(name, _)| name),
-                ..Obeys::default()
-            },
-            remarks: Vec::new(),
-        })
+        self.inspection()
     }
 
     fn start_variant(
@@ -567,6 +502,9 @@ impl Place for Pods<'_> {
         let monitor = running.record(origin.unwrap_or_else(Instant::now));
         let deaths = running.pods.iter().map(|pod| self.death(pod));
         let failure = deaths.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
+        if failure.is_none() {
+            self.check_only(&running.pods)?;
+        }
         Ok(Observed { load: sent.record, monitor, failure })
     }
 
