@@ -108,7 +108,9 @@ fn datadog_peer(variable: impl Fn(&str) -> Option<String>) -> Result<Peer, Obser
     let mut headers = Vec::new();
     for (header, name) in KEYS {
         let missing = || ObserveError::Usage(format!("--datadog: {name} is not set; {NEEDS_KEYS}"));
-        headers.push(parse_header(&format!("{header}: {}", given(name).ok_or_else(missing)?))?);
+        let odd = |_| ObserveError::Usage(format!("--datadog: {name} holds a control character"));
+        let key = given(name).ok_or_else(missing)?;
+        headers.push(parse_header(&format!("{header}: {key}")).map_err(odd)?);
     }
     let site = given("DD_SITE").unwrap_or_else(|| "datadoghq.com".to_string());
     let url = match site.contains("://") {
@@ -142,10 +144,13 @@ fn peer(
     let usage = |what: &str| ObserveError::Usage(format!("{of}: {what}"));
     let url = Url::parse(url).map_err(|error| usage(&error.to_string()))?;
     if url.user.is_some() || url.path.contains('?') {
-        return Err(usage(
-            "user, password and query do not stand in the address; put 'Authorization: Basic …' \
-             into a file and say --header @FILE",
-        ));
+        let instead = match of {
+            "--prometheus" => "; put 'Authorization: Basic …' into a file and say --header @FILE",
+            _ => "",
+        };
+        return Err(usage(&format!(
+            "user, password and query do not stand in the address{instead}"
+        )));
     }
     let addresses = addresses(&url, allows_public).map_err(|source| match source {
         LoadVerbError::PublicAddress { host, address } => {

@@ -119,6 +119,10 @@ fn place(
         least,
         app: plan.app.clone(),
         changes: plan.changes.clone(),
+        look_up: {
+            let (url, allows_public) = (remote.url.clone(), remote.allows_public);
+            Box::new(move || addresses(&url, allows_public).ok().map(reachable))
+        },
         apply: commands.apply.clone(),
         ready: commands.ready.clone(),
         observe: commands.observe.clone(),

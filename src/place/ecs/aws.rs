@@ -123,11 +123,23 @@ fn given(input: Option<&Value>) -> io::Result<Stdio> {
 fn failed(operation: String, said: String) -> AwsError {
     let says = |any: &[&str]| any.iter().any(|text| said.contains(text));
     match () {
-        () if says(&NOT_ALLOWED) => AwsError::NotAllowed { action: action(&operation), said },
+        () if says(&NOT_ALLOWED) => {
+            let action = missing(&said).unwrap_or_else(|| action(&operation));
+            AwsError::NotAllowed { action, said }
+        }
         () if says(&EXPIRED) => AwsError::Expired { said },
         () if says(&THROTTLED) => AwsError::Throttled { operation, said },
         () => AwsError::Failed { operation, said },
     }
+}
+
+/// What AWS says before the permission that is missing.
+const TO_PERFORM: &str = "not authorized to perform: ";
+
+/// The permission that it says is missing: an operation may need another than its own.
+fn missing(said: &str) -> Option<String> {
+    let (_, named) = said.split_once(TO_PERFORM)?;
+    named.split_whitespace().next().map(str::to_string)
 }
 
 /// As a policy names an operation: `ecs update-service` is `ecs:UpdateService`.

@@ -55,7 +55,9 @@ pub fn task(definition: &Value, asked: Option<&str>) -> Result<Task, EcsError> {
         let own = number(&container[key]).filter(|it| *it > 0.0);
         own.or_else(|| number(&definition[key])).filter(|it| *it > 0.0)
     };
-    let cores = || Cores::new(size("cpu")? / UNITS).ok();
+    // A container's own are its share while all are busy, and no limit.
+    let units = number(&definition["cpu"]).filter(|it| *it > 0.0);
+    let cores = || Cores::new(units? / UNITS).ok();
     let memory = || Some(Bytes((size("memory")? as u64) << 20));
     let variable = |name: &str| {
         let all = container["environment"].as_array()?;
@@ -219,8 +221,9 @@ mod tests {
         assert_eq!(task(&definition(), None).unwrap(), expected);
         let mut own = definition();
         own["containerDefinitions"][0]["cpu"] = json!(512);
-        let half = Some((Cores::new(0.5).unwrap(), Bytes(2 << 30)));
-        assert_eq!(task(&own, Some("web")).unwrap().size, half);
+        own["containerDefinitions"][0]["memory"] = json!(512);
+        let whole = Some((Cores::new(1.0).unwrap(), Bytes(512 << 20)));
+        assert_eq!(task(&own, Some("web")).unwrap().size, whole);
         let logs = task(&definition(), Some("logs")).unwrap();
         assert_eq!((logs.container.as_str(), logs.today), ("logs", None));
         assert!(task(&definition(), Some("db")).unwrap_err().to_string().contains("web, logs"));
@@ -230,5 +233,7 @@ mod tests {
         let mut unsaid = definition();
         unsaid["memory"] = Value::Null;
         assert_eq!(task(&unsaid, Some("web")).unwrap().size, None);
+        own["cpu"] = Value::Null;
+        assert_eq!(task(&own, Some("web")).unwrap().size, None, "its share is no limit");
     }
 }

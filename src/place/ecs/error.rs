@@ -42,6 +42,11 @@ pub enum EcsError {
     SeveralContainers { there: String },
     #[error("somebody else deployed {definition} meanwhile; nothing of it is changed")]
     Others { definition: String },
+    #[error(
+        "the service that was changed runs {then}, and aws answers of one that runs {now}, in \
+         another account or region; set AWS_PROFILE, AWS_REGION and the like as they were"
+    )]
+    Elsewhere { then: String, now: String },
     #[error("the service does not come up with it: {why}")]
     DoesNotComeUp { why: String },
     #[error("the service was not stable after {minutes} minutes{why}")]

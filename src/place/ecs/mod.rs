@@ -86,6 +86,7 @@ pub fn apply(
             before
         }
     };
+    refuse_elsewhere(&before, &service)?;
     if !before.knows(&service.task_definition) {
         return Err(EcsError::Others { definition: service.task_definition });
     }
@@ -114,6 +115,7 @@ pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
     let Some(before) = Before::read(at)? else { return Ok(None) };
     let name = before.service_name(at)?;
     let now = describe(&name)?;
+    refuse_elsewhere(&before, &now)?;
     let is_others = !before.knows(&now.task_definition);
     let definition = if is_others { &now.task_definition } else { &before.definition };
     // What somebody else has set since stays.
@@ -136,6 +138,17 @@ pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
     Before::remove(at)?;
     let restored = if is_others { Restored::Others } else { Restored::AsBefore };
     Ok(Some((name, restored)))
+}
+
+/// One of the same name in another account or region is not what was changed.
+fn refuse_elsewhere(before: &Before, now: &Service) -> Result<(), EcsError> {
+    match before.is_elsewhere(&now.task_definition) {
+        true => Err(EcsError::Elsewhere {
+            then: before.definition.clone(),
+            now: now.task_definition.clone(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// The task definition of a service that can be tuned and is not, by any session.

@@ -67,6 +67,13 @@ impl Before {
         })
     }
 
+    /// Is this revision another account's, or another region's?
+    pub fn is_elsewhere(&self, definition: &str) -> bool {
+        // arn:aws:ecs:REGION:ACCOUNT:task-definition/NAME:REVISION
+        let place = |arn: &str| arn.splitn(6, ':').take(5).map(str::to_string).collect::<Vec<_>>();
+        place(definition) != place(&self.definition)
+    }
+
     /// # Errors
     /// It cannot be removed.
     pub fn remove(path: &Path) -> Result<(), EcsError> {

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -83,9 +84,7 @@ pub fn shell(text: &str, env: &BTreeMap<String, String>, known_by: Option<&File>
     let mut command = Command::new("sh");
     command.args(["-c", text]).envs(env);
     // Ours need it, under whatever name it is typed.
-    if let Ok(own) = std::env::current_exe() {
-        command.env(OWN_PROGRAM, own);
-    }
+    command.env(OWN_PROGRAM, own_program());
     let known_by = known_by.map(AsRawFd::as_raw_fd);
     let begin = move || {
         rustix::process::setsid()?;
@@ -94,6 +93,12 @@ pub fn shell(text: &str, env: &BTreeMap<String, String>, known_by: Option<&File>
     // SAFETY: setsid, getpid and pwrite may be called between fork and exec, and nothing else is.
     unsafe { command.pre_exec(begin) };
     command
+}
+
+/// This program's file; where another has taken its place since, the one that runs.
+fn own_program() -> PathBuf {
+    let found = std::env::current_exe().ok().filter(|file| file.is_file());
+    found.unwrap_or_else(|| format!("/proc/{}/exe", std::process::id()).into())
 }
 
 /// Writes this process's id, ten digits long, to the beginning of a file. Allocates nothing.

@@ -60,6 +60,9 @@ const VARIABLES: &str = "SWEETSPOT_VARIABLES";
 /// Before the name of each, that of the variable with its value.
 const VALUE: &str = "SWEETSPOT_VALUE_";
 
+/// The variable that tells a command which puts an app back where its session ran it.
+const FOLDER: &str = "SWEETSPOT_FOLDER";
+
 /// An app elsewhere as a place for trials.
 pub struct Remote {
     settings: RemoteSettings,
@@ -113,13 +116,13 @@ impl Remote {
 
     /// Waits until the user's own command says that the app is ready, and then until it answers.
     fn await_ready(
-        &self,
+        &mut self,
         configuration: Configuration,
         env: &BTreeMap<String, String>,
         deadline: Instant,
     ) -> Result<Result<(), BootFailure>, PlaceError> {
-        if let Some(text) = &self.settings.ready {
-            let text = server::command::with_numbers(text, configuration);
+        if let Some(text) = self.settings.ready.clone() {
+            let text = server::command::with_numbers(&text, configuration);
             loop {
                 let ran = self.run(&text, env, deadline)?;
                 if ran.is_success() {
@@ -135,11 +138,14 @@ impl Remote {
         self.await_answer(deadline)
     }
 
-    /// Waits until the app answers 2xx.
-    fn await_answer(&self, deadline: Instant) -> Result<Result<(), BootFailure>, PlaceError> {
+    /// Waits until the app answers 2xx, at whatever address it has by then.
+    fn await_answer(&mut self, deadline: Instant) -> Result<Result<(), BootFailure>, PlaceError> {
         let mut first_bad = None;
         let target = self.ready_target();
         loop {
+            if let Some(found) = (self.settings.look_up)() {
+                self.settings.to.addresses = found;
+            }
             let answered = self.ask(&target)?;
             let is_late = Instant::now() >= deadline;
             match answered {
@@ -297,7 +303,9 @@ impl Place for Remote {
         if self.changed.is_none() {
             let (url, restore) = (self.settings.to.url.clone(), self.settings.restore.clone());
             let note = note::beside(&self.settings.store);
-            let note = Note::write(&note, &Written { url, restore });
+            let folder = std::env::current_dir().ok();
+            let folder = folder.and_then(|it| it.to_str().map(str::to_string));
+            let note = Note::write(&note, &Written { url, restore, folder });
             self.changed = Some(note.map_err(in_words)?);
             self.settings.files.iter().try_for_each(write).map_err(in_words)?;
         }
@@ -368,7 +376,8 @@ impl Place for Remote {
     fn stop(&mut self) -> Result<(), PlaceError> {
         self.running = None;
         let Some(note) = self.changed.take() else { return Ok(()) };
-        put_back(note, &self.settings.restore, &self.stop).map(drop).map_err(|lines| {
+        let restore = (&*self.settings.restore, &BTreeMap::new());
+        put_back(note, restore, &self.stop).map(drop).map_err(|lines| {
             let said = self.settings.secrets.mask_lines(&lines).join("\n");
             PlaceError::Elsewhere(format!(
                 "the app at {} could not be put back; do it with: sweetspot restore{}\n{said}",
@@ -421,13 +430,17 @@ fn write((path, text): &(PathBuf, String)) -> Result<(), NoteError> {
 
 /// Runs the command, and removes the note of it. The press that ended the session does not end
 /// this, and no other does. What it printed; the error: with how it ended.
-fn put_back(note: Note, restore: &str, stop: &StopSignal) -> Result<Vec<String>, Vec<String>> {
+fn put_back(
+    note: Note,
+    (restore, env): (&str, &BTreeMap<String, String>),
+    stop: &StopSignal,
+) -> Result<Vec<String>, Vec<String>> {
     let patience = match stop.requested() {
         StopRequest::Now => RESTORE_PATIENCE_AT_ONCE,
         StopRequest::None | StopRequest::Finish => RESTORE_PATIENCE,
     };
-    let (env, no_stop) = (BTreeMap::new(), StopSignal::default());
-    let ran = command::run(restore, &env, patience, &no_stop, Some(note.command()));
+    let no_stop = StopSignal::default();
+    let ran = command::run(restore, env, patience, &no_stop, Some(note.command()));
     let ran = ran.map_err(|error| vec![error.to_string()])?;
     if ran.is_success() {
         return note.remove().map(|()| ran.lines).map_err(|error| vec![error.to_string()]);
@@ -461,7 +474,13 @@ pub fn restore(
     let left = Note::take_up(&note::beside(store)).map_err(in_words)?;
     let Some((note, written)) = left else { return Ok(None) };
     await_command(&note, stop, tell)?;
-    let said = put_back(note, &written.restore, stop).map_err(|lines| {
+    let there = written.folder.map(|folder| (FOLDER.to_string(), folder));
+    let restore = match &there {
+        Some(_) => format!("cd -- \"${FOLDER}\" || exit\n{}", written.restore),
+        None => written.restore,
+    };
+    let env = there.into_iter().collect();
+    let said = put_back(note, (&restore, &env), stop).map_err(|lines| {
         PlaceError::Elsewhere(format!(
             "the app at {} could not be put back:\n{}",
             written.url,

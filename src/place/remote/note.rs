@@ -23,6 +23,9 @@ pub struct Written {
     pub url: String,
     /// Puts it back.
     pub restore: String,
+    /// Where the session runs its commands; `None`: an earlier version wrote this.
+    #[serde(default)]
+    pub folder: Option<String>,
 }
 
 /// Of a file's mode: its group's, and everybody's.
@@ -229,7 +232,8 @@ mod tests {
     fn a_command_that_was_left_is_known_until_it_has_ended_and_another_process_is_none() {
         let folder = tempfile::tempdir().unwrap();
         let path = beside(&folder.path().join("results.db"));
-        let written = Written { url: "http://app1:3000".into(), restore: "undo it".into() };
+        let written =
+            Written { url: "http://app1:3000".into(), restore: "undo it".into(), folder: None };
         let note = Note::write(&path, &written).unwrap();
         assert_eq!(note.command_left(), None);
         let mut child =
@@ -254,7 +258,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = beside(&folder.path().join("results.db"));
         assert!(of_store(&path).ends_with("/results.db"));
-        let written = Written { url: "http://app1:3000".into(), restore: "undo it".into() };
+        let written =
+            Written { url: "http://app1:3000".into(), restore: "undo it".into(), folder: None };
         assert!(Note::take_up(&path).unwrap().is_none());
         let note = Note::write(&path, &written).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode();

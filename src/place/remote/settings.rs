@@ -36,6 +36,9 @@ pub struct RemoteSettings {
     pub app: App,
     /// What variants are made of.
     pub changes: Vec<Change>,
+    /// Where it answers now, by its name; `None`: as before. What starts a new machine or container
+    /// for a setting may give it another address.
+    pub look_up: Box<dyn Fn() -> Option<Vec<SocketAddr>> + Send + Sync>,
     /// Gives it a setting: workers and threads are filled in.
     pub apply: String,
     /// Succeeds once the app runs with it; `None`: once the other has ended.

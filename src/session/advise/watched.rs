@@ -28,7 +28,11 @@ struct Sum {
     cpu_s: f64,
     others_cpu_s: f64,
     memory_bytes: Option<u64>,
-    workers: u16,
+    /// Processes whose titles say that they are workers, most at once. One that is replaced counts
+    /// twice, and so does one of jobs.
+    titled: u16,
+    /// Processes with threads that serve requests, most at once.
+    serving: u16,
     threads: Option<u16>,
     times: Times,
     rates: Vec<RateSeen>,
@@ -82,7 +86,7 @@ pub fn seen(
         });
     }
     Ok(Seen {
-        setting: setting(question, sum.workers, sum.threads)?,
+        setting: setting(question, sum.workers(), sum.threads)?,
         cores: machine.cores,
         memory: machine.memory_bytes,
         length_s,
@@ -128,7 +132,7 @@ impl Sum {
     fn add(&mut self, mut second: MonitorSecond) {
         watch::name_workers(&mut second);
         let workers = second.processes.iter().filter(|it| it.role == Role::Worker).count();
-        self.workers = self.workers.max(workers as u16);
+        self.titled = self.titled.max(workers as u16);
         let server_s: f64 = second.processes.iter().map(|process| process.cpu_s).sum();
         let busy_s = second.host.cores_busy.iter().sum::<f64>() * second.length_s;
         self.length_s += second.length_s;
@@ -143,6 +147,11 @@ impl Sum {
         self.rates.push(rate);
     }
 
+    /// By their threads, where the server names these.
+    fn workers(&self) -> u16 {
+        if self.serving > 0 { self.serving } else { self.titled }
+    }
+
     /// What is looked at seldom.
     fn walk(&mut self, sampler: &mut Sampler, second: &MonitorSecond) {
         let bytes: u64 = sampler.memory().iter().map(|process| process.pss_bytes).sum();
@@ -152,7 +161,9 @@ impl Sum {
             names.iter().filter(|name| server::serves_requests(name)).count() as u16
         };
         let pids = || second.processes.iter().map(|process| process.pid);
-        let most = pids().map(threads).max().filter(|count| *count > 0);
+        let serving: Vec<u16> = pids().map(threads).filter(|count| *count > 0).collect();
+        self.serving = self.serving.max(serving.len() as u16);
+        let most = serving.iter().copied().max();
         let one = pids().any(|pid| server::has_one_thread(&monitor::title(pid))).then_some(1);
         self.threads = self.threads.max(most.or(one));
     }

@@ -8,6 +8,9 @@ use std::str::FromStr;
 use crate::plan::nearest;
 use crate::terms::FigureKind;
 
+/// At so many moments of a block memory is looked at.
+const MOMENTS: i64 = 20;
+
 /// Response times, without `_bucket`, `_sum` and `_count`: yabeda-rails, prometheus_exporter,
 /// OpenTelemetry and prometheus-client, others, then proxies and meshes.
 const LATENCY: [&str; 9] = [
@@ -257,11 +260,13 @@ impl Asked<'_> {
         format!("sum(resets({}[{length_s}s]))", self.series(&name))
     }
 
-    /// Bytes, of one instance.
+    /// Bytes, of one instance: at each of some moments all that there is by how many there are.
+    /// What was replaced within a block counts for as long as it was there.
     pub fn memory(&self, name: &str) -> String {
         let series = self.of_containers(name);
-        let used = format!("sum(avg_over_time({series}[{}s]))", self.block_s);
-        format!("{used} / count(count by (instance, pod) ({series}))")
+        let each = format!("sum({series}) / count(count by (instance, pod) ({series}))");
+        let step_s = (self.block_s / MOMENTS).max(1);
+        format!("avg_over_time(({each})[{}s:{step_s}s])", self.block_s)
     }
 
     /// Seconds.

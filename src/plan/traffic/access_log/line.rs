@@ -96,7 +96,7 @@ fn outside_quotes(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A field that is named (`request_time=0.012`), else the first with a decimal point, in seconds
+/// A field that is named (`request_time=0.012`), else the first decimal number, in seconds
 /// (nginx' `$request_time`), else the last whole number, in microseconds (Apache's `%D`).
 fn latency_of<'a>(fields: impl Iterator<Item = &'a str>) -> Option<f64> {
     let fields: Vec<&str> = fields.collect();
@@ -105,7 +105,7 @@ fn latency_of<'a>(fields: impl Iterator<Item = &'a str>) -> Option<f64> {
         let unit = unit_of(name)?;
         Some(value.parse::<f64>().ok()? * unit)
     });
-    let seconds = || fields.iter().find(|it| it.contains('.'))?.parse().ok();
+    let seconds = || fields.iter().filter(|it| it.contains('.')).find_map(|it| it.parse().ok());
     let microseconds = || Some(fields.last()?.parse::<u64>().ok()? as f64 / 1e6);
     let found = named.or_else(seconds).or_else(microseconds);
     found.filter(|it| it.is_finite() && *it >= 0.0)
@@ -351,6 +351,8 @@ mod tests {
             ("17 \"-\" \"Mozilla/5.0 (X 1.5)\" 0.123 0.120", Some(0.123)),
             ("17 \"-\" \"curl\" 842 0.250 [web] [] 10.0.0.1:80 17 0.248 502 id", Some(0.25)),
             ("17 \"-\" \"curl\" \"0.250\"", Some(0.25)),
+            ("17 \"-\" \"curl\" 10.0.0.5:3000 0.250 200", Some(0.25)),
+            ("17 \"-\" \"curl\" shop.example 0.250", Some(0.25)),
             ("17 \"-\" \"curl\" rt=0.5 uct=0.1", Some(0.5)),
             ("17 \"-\" \"curl\" duration_ms=12.5", Some(0.0125)),
             ("17 \"-\" \"curl\" 12500", Some(0.0125)),

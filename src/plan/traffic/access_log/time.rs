@@ -10,15 +10,20 @@ use jiff::tz::Offset;
 /// As nginx's and Apache's `time_local`.
 const LOCAL: &str = "%d/%b/%Y:%H:%M:%S%.f %z";
 
+/// The zone as Ruby prints it.
+const RUBYS_UTC: &str = " UTC";
+
 /// More is meant as milliseconds: as seconds it would be the year 5138.
 const MOST_SECONDS: f64 = 1e11;
 
 /// The year 2128; nanoseconds can hold it.
 const LATEST: f64 = 5e9;
 
-/// `10/Oct/2025:13:55:36 +0200`, ISO 8601, or seconds since 1970.
+/// `10/Oct/2025:13:55:36 +0200`, ISO 8601, `2025-10-10 13:55:36 UTC`, or seconds since 1970.
 pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
+    // As Ruby prints a time; without a zone it is taken for that.
+    let text = text.strip_suffix(RUBYS_UTC).unwrap_or(text);
     if let Ok(seconds) = text.parse() {
         return of_seconds(seconds);
     }
@@ -53,6 +58,7 @@ mod tests {
             ("2025-10-10T13:55:36+02:00", Some(second)),
             ("2025-10-10T11:55:36.25Z", Some(second + 250_000_000)),
             ("2025-10-10 11:55:36", Some(second)),
+            ("2025-10-10 11:55:36 UTC", Some(second)),
             (" 1760097336.123 ", Some(second + 123_000_000)),
             ("1760097336123", Some(second + 123_000_000)),
             ("10/Foo/2025:13:55:36 +0200", None),
