@@ -20,7 +20,9 @@ use crate::session::remote;
 use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
 use crate::store::Store;
-use crate::terms::{PlanRecord, PlannedValue, Verdict, format_duration, plan_records};
+use crate::terms::{
+    PlanRecord, PlannedValue, RecheckReason, Verdict, format_duration, plan_records,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -219,8 +221,10 @@ fn exit(verified: &Verified) -> Exit {
     match found.verdict {
         Verdict::Yes => Exit::Done,
         Verdict::No => Exit::NotMet,
-        Verdict::Undecided if found.recommended.capacity_rps.is_none() => Exit::CouldNotMeasure,
-        Verdict::Undecided => Exit::Invalid,
+        Verdict::Undecided => match found.reason.fact() {
+            Some(RecheckReason::NoWholeStart) => Exit::CouldNotMeasure,
+            _ => Exit::Invalid,
+        },
     }
 }
 

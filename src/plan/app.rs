@@ -46,7 +46,12 @@ impl AppHint<'_> {
 
 /// Could a server be told to run this?
 pub fn is_entry(entry: &str) -> bool {
-    is_rackup(entry) || node::is_entry(entry) || python::is_entry(entry)
+    is_rackup(entry) || node::is_entry(entry) || is_below(entry) || python::is_entry(entry)
+}
+
+/// A file in a folder of the app's, whatever its ending: `bin/www`.
+fn is_below(entry: &str) -> bool {
+    entry.contains('/') && !entry.contains(':')
 }
 
 fn is_rackup(entry: &str) -> bool {
@@ -82,10 +87,15 @@ pub fn recognise_as(folder: &Path, hint: AppHint<'_>) -> Result<App, AppError> {
     if hint.allows(&RACK) {
         refuse_missing_rackup(&folder)?;
     }
-    if let Some(app) = in_other_language(&folder, hint)? {
-        return Ok(app);
+    match in_other_language(&folder, hint) {
+        Ok(Some(app)) => Ok(app),
+        Ok(None) => rack_app(&find_below(&folder)?, RACKUP),
+        // A repository of several apps has files of another language's at its root.
+        Err(error @ AppError::NoEntry { .. }) if hint.allows(&RACK) => {
+            find_below(&folder).map_or(Err(error), |below| rack_app(&below, RACKUP))
+        }
+        Err(error) => Err(error),
     }
-    rack_app(&find_below(&folder)?, RACKUP)
 }
 
 const RACK: [Framework; 3] = [Framework::Rails, Framework::Sinatra, Framework::Rack];
@@ -108,12 +118,12 @@ fn in_other_language(folder: &Path, hint: AppHint<'_>) -> Result<Option<App>, Ap
 
 /// The app that starts from what the user names.
 fn with_entry(folder: &Path, entry: &str, hint: AppHint<'_>) -> Result<App, AppError> {
-    let is_file = is_rackup(entry) || node::is_entry(entry);
+    let is_file = is_rackup(entry) || node::is_entry(entry) || is_below(entry);
     let path = folder.join(entry);
     match entry {
         _ if is_file && !path.is_file() => Err(AppError::EntryMissing { path }),
         _ if is_rackup(entry) => rack_app(folder, entry),
-        _ if is_file => Ok(node::app(folder, entry, "")),
+        _ if is_file => Ok(node::app(folder, entry)),
         _ => python::with_entry(folder, entry, hint.runs),
     }
 }

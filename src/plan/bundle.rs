@@ -18,19 +18,30 @@ pub struct Bundle {
     gems: BTreeSet<String>,
 }
 
-/// The bundle of this folder; `None` without a Gemfile.
+/// The bundle of this folder, or as Bundler has it of the next folder above, up to the root of the
+/// repository; `None` without a Gemfile.
 ///
 /// # Errors
 /// A Gemfile without its lock file, or one that cannot be read.
 pub fn read_bundle(folder: &Path) -> Result<Option<Bundle>, AppError> {
-    let found = GEMFILES.iter().find(|(gemfile, _)| folder.join(gemfile).is_file());
-    let Some((gemfile, lock)) = found else { return Ok(None) };
+    let found = up_to_the_repository(folder).find_map(|folder| {
+        let of = GEMFILES.iter().find(|(gemfile, _)| folder.join(gemfile).is_file());
+        of.map(|(gemfile, lock)| (folder, gemfile, lock))
+    });
+    let Some((folder, gemfile, lock)) = found else { return Ok(None) };
     let path = folder.join(lock);
     if !path.is_file() {
         return Err(AppError::NoLock { gemfile: folder.join(gemfile), lock });
     }
     let gems = locked_gems(&read(&path)?);
     Ok(Some(Bundle { lock: path, gems }))
+}
+
+/// This folder and those above it to the one that git keeps; without one this folder alone, since
+/// what lies above belongs to something else.
+fn up_to_the_repository(folder: &Path) -> impl Iterator<Item = &Path> {
+    let root = folder.ancestors().position(|above| above.join(".git").exists());
+    folder.ancestors().take(root.unwrap_or(0) + 1)
 }
 
 impl Bundle {
@@ -67,7 +78,24 @@ fn locked_gems(lock: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn a_gemfile_above_counts_within_the_repository() {
+        let root = tempfile::tempdir().unwrap();
+        let app = root.path().join("apps/api");
+        fs::create_dir_all(&app).unwrap();
+        fs::write(root.path().join("Gemfile"), "").unwrap();
+        fs::write(root.path().join("Gemfile.lock"), "    puma (6.6.0)\n").unwrap();
+        assert!(read_bundle(&app).unwrap().is_none());
+        fs::create_dir(root.path().join(".git")).unwrap();
+        assert!(read_bundle(&app).unwrap().unwrap().has("puma"));
+        fs::remove_file(root.path().join("Gemfile.lock")).unwrap();
+        let error = read_bundle(&app).err().unwrap().to_string();
+        assert!(error.contains(&root.path().join("Gemfile").display().to_string()), "{error}");
+    }
 
     #[test]
     fn only_what_is_installed_counts_as_a_gem() {

@@ -16,8 +16,8 @@ use self::hosts::{fly, kamal, procfile};
 use self::image::image;
 use self::said::Said;
 pub use self::shell::words;
-use self::shell::{expanded, is_comment};
-use crate::server::{Adapter, App, FlagNames, Flags};
+use self::shell::{expanded, is_comment, least_and_most, variable};
+use crate::server::{Adapter, App, FlagNames, Flags, MinThreads, Obeys};
 
 /// Variables by which apps are told how large to be, and how to use memory and compiler. Only
 /// numbers are taken from them: no secret is one of these.
@@ -92,12 +92,10 @@ impl Deployment {
             self.variables.clear();
             return;
         }
-        let programs = adapter.about().programs;
+        let programs = programs_of(adapter);
         let given = |name: &str| app.env.get(name).cloned().or_else(|| given(name));
         // What starts the server under another name gives it no such flags.
-        let starts = |it: &&Command| {
-            it.starts(programs).or_else(|| it.starts(&["rails", "rackup"])).is_some()
-        };
+        let starts = |it: &&Command| it.starts(&programs) || it.starts(&["rails", "rackup"]);
         if let Some(command) = self.commands.iter().find(starts) {
             for word in words(&command.text) {
                 let Some((name, text)) = word.split_once('=') else { continue };
@@ -107,7 +105,7 @@ impl Deployment {
                 }
             }
             let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
-            app.flags = command.flags(programs, adapter.flag_names(), &of);
+            app.flags = command.flags(&programs, adapter.flag_names(), &of);
             app.worker_kind = app.commands_kind().or(app.worker_kind.take());
         }
         // Other servers take numbers alone.
@@ -118,15 +116,53 @@ impl Deployment {
     }
 }
 
+impl Deployment {
+    /// Of these servers the one that a command starts.
+    pub fn server_among(&self, adapters: &[&'static dyn Adapter]) -> Option<&'static dyn Adapter> {
+        self.commands.iter().find_map(|command| {
+            adapters.iter().copied().find(|adapter| command.starts(&programs_of(*adapter)))
+        })
+    }
+
+    /// The configuration file that a command gives this server: one of the app's, relative to its
+    /// folder.
+    pub fn config_of(&self, folder: &Path, adapter: &dyn Adapter) -> Option<PathBuf> {
+        let (programs, names) = (programs_of(adapter), adapter.flag_names().config);
+        let starts = self.commands.iter().find(|command| command.starts(&programs))?;
+        starts.behind(&programs).find_map(|rest| {
+            let (_, text) = all_given(&rest, names).last()?;
+            let name = expanded(text, &|_| None)?;
+            in_app(folder, name.strip_prefix("file:").unwrap_or(&name))
+        })
+    }
+
+    /// What a command has one of these programs run: the first word that is `such`, with `()` where
+    /// a flag says that it has to be called.
+    pub fn entry_of(&self, programs: &[&str], such: impl Fn(&str) -> bool) -> Option<String> {
+        self.commands.iter().flat_map(|command| command.behind(programs)).find_map(|words| {
+            let entry = words.iter().find(|word| such(word))?;
+            let call = if words.contains(&"--factory") { "()" } else { "" };
+            Some(format!("{entry}{call}"))
+        })
+    }
+}
+
 impl Command {
-    /// What stands behind one of these programs, up to the end of its own command.
-    fn starts(&self, programs: &[&str]) -> Option<Vec<&str>> {
+    /// What stands behind one of these programs, up to the end of its own command, wherever it is
+    /// started; a line that only speaks of it is left out.
+    fn behind<'a>(&'a self, programs: &'a [&str]) -> impl Iterator<Item = Vec<&'a str>> {
         let is_it = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
-        self.text.lines().flat_map(|line| line.split([';', '&', '|'])).find_map(|command| {
+        let commands = self.text.lines().flat_map(|line| line.split([';', '&', '|']));
+        commands.filter_map(move |command| {
+            let speaks = words(command).next().is_some_and(|first| SPEAK.contains(&first));
             let mut rest = words(command).skip_while(|word| !is_it(word));
-            rest.next()?;
+            rest.next().filter(|_| !speaks)?;
             Some(rest.collect())
         })
+    }
+
+    fn starts(&self, programs: &[&str]) -> bool {
+        self.behind(programs).next().is_some()
     }
 
     /// The flags that it gives one of these programs.
@@ -136,13 +172,58 @@ impl Command {
         names: FlagNames,
         of: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Flags> {
-        let rest = self.starts(programs)?;
-        let mut flags = Flags { file: self.file, ..Flags::default() };
-        flags.workers = count(&rest, names.workers, of, &mut flags.fixed);
-        flags.threads = count(&rest, names.threads, of, &mut flags.fixed);
-        let kind = all_given(&rest, names.kind).last();
-        flags.kind = kind.and_then(|(_, text)| expanded(text, of)).filter(|it| !it.is_empty());
-        (flags != Flags { file: self.file, ..Flags::default() }).then_some(flags)
+        self.behind(programs).find_map(|rest| {
+            let workers = count(&rest, names.workers, of);
+            let threads = count(&rest, names.threads, of);
+            let kind = all_given(&rest, names.kind).last();
+            let counts = [&workers, &threads].into_iter().flatten();
+            let flags = Flags {
+                fixed: counts.filter_map(Count::fixed).collect(),
+                kind: kind.and_then(|(_, text)| expanded(text, of)).filter(|it| !it.is_empty()),
+                obeys: obeys(workers.as_ref(), threads.as_ref()),
+                workers: workers.map(|it| it.number),
+                threads: threads.map(|it| it.number),
+                file: self.file,
+            };
+            (flags != Flags { file: self.file, ..Flags::default() }).then_some(flags)
+        })
+    }
+}
+
+/// Commands that name a server without starting it.
+const SPEAK: [&str; 12] = [
+    "echo", "printf", "mkdir", "pip", "pip3", "gem", "apt-get", "pkill", "killall", "chown", "rm",
+    "which",
+];
+
+/// All programs that start it with its own flags.
+fn programs_of(adapter: &dyn Adapter) -> Vec<&'static str> {
+    [adapter.about().programs, adapter.flag_names().through].concat()
+}
+
+/// A number that a flag gives.
+struct Count<'a> {
+    flag: &'a str,
+    text: &'a str,
+    number: u16,
+}
+
+impl Count<'_> {
+    /// As it is written, where no variable changes it.
+    fn fixed(&self) -> Option<String> {
+        (!self.text.contains('$')).then(|| format!("{} {}", self.flag, self.text))
+    }
+}
+
+/// The variables that flags take their numbers from.
+fn obeys(workers: Option<&Count<'_>>, threads: Option<&Count<'_>>) -> Obeys {
+    let named = |text: &str| variable(text).map(str::to_string);
+    let (least, most) = threads.map(|it| least_and_most(it.text)).unwrap_or_default();
+    let fixed = || MinThreads::Fixed(least.parse().unwrap_or_default());
+    Obeys {
+        workers: workers.and_then(|it| named(it.text)),
+        max_threads: named(most),
+        min_threads: named(least).map_or_else(fixed, MinThreads::Variable),
     }
 }
 
@@ -175,20 +256,15 @@ fn value(variables: &Variables, name: &str) -> Option<String> {
 }
 
 /// The number that the last of these flags gives; of `least:most` the most.
-fn count(
-    words: &[&str],
-    names: &[&str],
+fn count<'a>(
+    words: &'a [&'a str],
+    names: &'a [&'a str],
     of: &dyn Fn(&str) -> Option<String>,
-    fixed: &mut Vec<String>,
-) -> Option<u16> {
+) -> Option<Count<'a>> {
     let number = |text: &str| expanded(text, of)?.rsplit(':').next()?.parse::<u16>().ok();
-    let known =
-        all_given(words, names).filter_map(|(flag, value)| Some((flag, value, number(value)?)));
-    let (flag, value, number) = known.last()?;
-    if !value.contains('$') {
-        fixed.push(format!("{flag} {value}"));
-    }
-    Some(number.max(1))
+    let known = all_given(words, names)
+        .filter_map(|(flag, text)| Some(Count { flag, text, number: number(text)?.max(1) }));
+    known.last()
 }
 
 /// Each of these flags with its value.
@@ -215,19 +291,26 @@ fn given<'a>(word: &'a str, next: &'a str, names: &[&'a str]) -> Option<(&'a str
     })
 }
 
-/// What the app's own shell scripts say that these commands run, without their comments. An image
-/// has the app in a folder of its own: `/rails/bin/start` is the app's `bin/start`.
+/// The app's file that is meant, relative to its folder. An image has the app in a folder of its
+/// own: `/rails/bin/start` is the app's `bin/start`.
+fn in_app(folder: &Path, word: &str) -> Option<PathBuf> {
+    let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+    let names: Vec<_> = Path::new(word).components().filter(is_name).collect();
+    let mut tails = (0..names.len()).map(|from| names[from..].iter().collect::<PathBuf>());
+    tails.find(|tail| folder.join(tail).is_file())
+}
+
+/// What the app's own shell scripts say that these commands run, without their comments; a command
+/// over several lines is one.
 fn scripts(folder: &Path, commands: &str) -> String {
-    let in_app = |word: &str| {
-        let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
-        let names: Vec<_> = Path::new(word).components().filter(is_name).collect();
-        let tails = (0..names.len()).map(|from| names[from..].iter().collect::<PathBuf>());
-        tails.map(|tail| folder.join(tail)).find(|path| path.is_file())
+    let read = |file: PathBuf| {
+        let text = fs::read_to_string(folder.join(&file)).ok()?;
+        (is_shell(&text) || file.extension().is_some_and(|it| it == "sh")).then_some(text)
     };
-    let read = |path| fs::read_to_string(path).ok().filter(|text| is_shell(text));
-    let scripts: Vec<String> = words(commands).filter_map(in_app).filter_map(read).collect();
+    let scripts = words(commands).filter_map(|word| in_app(folder, word)).filter_map(read);
+    let scripts: Vec<String> = scripts.collect();
     let code = scripts.iter().flat_map(|text| text.lines()).filter(|line| !is_comment(line));
-    code.collect::<Vec<_>>().join("\n")
+    code.collect::<Vec<_>>().join("\n").replace("\\\n", " ")
 }
 
 /// By its first line: `#!/bin/sh`, `#!/usr/bin/env bash -e`.
@@ -357,12 +440,38 @@ mod tests {
             ("bin/start", start),
         ];
         assert_eq!(of(&scripted), Some((Some(2), Some(4), "Dockerfile", "--workers 2".into())));
+        let spread =
+            "echo \"Starting puma\"\nmkdir -p /var/log/puma\nexec puma \\\n  -w 2 \\\n  -t 4\n";
+        let spread = [("Procfile", "web: sh bin/start.sh\n"), ("bin/start.sh", spread)];
+        assert_eq!(of(&spread), Some((Some(2), Some(4), "Procfile", "-w 2 -t 4".into())));
         let list = ("Dockerfile", "CMD [\"bundle\", \"exec\", \"puma\", \"-w\", \"6\"]\n");
         assert_eq!(of(&[list]), Some((Some(6), None, "Dockerfile", "-w 6".into())));
         let stale = ("Procfile", "web: puma -w 9\n");
         let rails = ("Dockerfile", "CMD [\"./bin/thrust\", \"./bin/rails\", \"server\"]\n");
         assert_eq!([of(&[list, stale]).unwrap().0, of(&[stale]).unwrap().0], [Some(6), Some(9)]);
         assert_eq!(of(&[rails, stale]), None);
+    }
+
+    #[test]
+    fn the_variables_that_flags_take_their_numbers_from_are_what_the_app_follows() {
+        let obeyed = |command: &str| {
+            let text = format!("web: {command}\n");
+            sized(&[("Procfile", &text)]).1.unwrap().obeys
+        };
+        let variable = |name: &str| Some(name.to_string());
+        let of_both = Obeys {
+            workers: variable("PUMA_WORKERS"),
+            max_threads: variable("PUMA_THREADS"),
+            min_threads: MinThreads::Variable("PUMA_THREADS".into()),
+        };
+        for threads in ["${PUMA_THREADS:-5}", "${PUMA_THREADS:-5}:${PUMA_THREADS:-5}"] {
+            let command = format!("puma -w ${{PUMA_WORKERS:-2}} -t {threads}");
+            assert_eq!(obeyed(&command), of_both, "{command}");
+        }
+        let least = obeyed("puma -t 2:${MAX_THREADS:-5}");
+        assert_eq!((least.workers, least.min_threads), (None, MinThreads::Fixed(2)));
+        assert_eq!(least.max_threads, variable("MAX_THREADS"));
+        assert_eq!(obeyed("puma -w 3 -t 5").max_threads, None);
     }
 
     #[test]

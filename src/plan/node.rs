@@ -23,8 +23,14 @@ const FILES: [&str; 9] = [
     "src/index.js",
 ];
 
-/// The endings of files that Node runs.
-const ENDINGS: [&str; 3] = [".js", ".mjs", ".cjs"];
+/// The endings of files that Node runs; TypeScript from version 22.18 on.
+const ENDINGS: [&str; 6] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"];
+
+/// The scripts of a package that start it, the first that there is.
+const SCRIPTS: [&str; 2] = ["start", "start:prod"];
+
+/// What may stand before `node` in a script, beside variables.
+const BEFORE: [&str; 3] = ["cross-env", "env", "exec"];
 
 /// The Node.js app of this folder, `None` when there is none.
 ///
@@ -36,20 +42,31 @@ pub fn recognise(folder: &Path) -> Result<Option<App>, AppError> {
         true => serde_json::from_str(&read(&file)?).unwrap_or_default(),
         false => Value::Null,
     };
-    let is_there = |entry: &&str| folder.join(entry).is_file();
-    let started = package["scripts"]["start"].as_str().and_then(started);
-    if let Some((flags, entry)) = started.filter(|(_, entry)| is_there(&entry.as_str())) {
-        return Ok(Some(app(folder, &entry, &flags)));
+    let scripts = SCRIPTS.iter().filter_map(|name| package["scripts"][*name].as_str());
+    let started = scripts.filter_map(started).find_map(|Started { flags, module }| {
+        Some(App { start_flags: flags, ..app(folder, &file_of(folder, &module)?) })
+    });
+    if started.is_some() {
+        return Ok(started);
     }
-    let main = package["main"].as_str().filter(is_there).filter(|entry| is_entry(entry));
-    let found = main.or_else(|| FILES.into_iter().find(is_there));
+    let is_there = |entry: &&str| folder.join(entry).is_file();
+    let main = package["main"].as_str().and_then(|module| file_of(folder, module));
+    let found = main.or_else(|| FILES.into_iter().find(is_there).map(str::to_string));
     match (found, file.is_file()) {
-        (Some(entry), _) => Ok(Some(app(folder, entry, ""))),
+        (Some(entry), _) => Ok(Some(app(folder, &entry))),
         (None, true) => {
             Err(AppError::NoEntry { evidence: file, kind: "Node.js", example: "--entry server.js" })
         }
         (None, false) => Ok(None),
     }
+}
+
+/// The file that Node runs of a module's name, as it looks for it: `bin/www`, `dist/main` for
+/// `dist/main.js`, a folder for its `index.js`.
+fn file_of(folder: &Path, module: &str) -> Option<String> {
+    let named =
+        ["", ".js", "/index.js"].map(|end| format!("{}{end}", module.trim_end_matches('/')));
+    named.into_iter().find(|file| folder.join(file).is_file())
 }
 
 /// Is this a file that Node runs?
@@ -58,33 +75,36 @@ pub fn is_entry(entry: &str) -> bool {
 }
 
 /// The app that starts from this file.
-pub fn app(folder: &Path, entry: &str, flags: &str) -> App {
-    let entry = entry.trim_start_matches("./");
-    let mut app = App::new(folder, Framework::Node, entry);
-    if !flags.is_empty() {
-        app.env.insert("NODE_OPTIONS".into(), flags.to_string());
-    }
-    app
+pub fn app(folder: &Path, entry: &str) -> App {
+    App::new(folder, Framework::Node, entry.trim_start_matches("./"))
 }
 
-/// Flags and file of `node --flag=1 server.js`; with variables before it, which are left out.
-fn started(command: &str) -> Option<(String, String)> {
-    let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
-    if words.next()? != "node" {
-        return None;
-    }
-    let mut flags = Vec::new();
-    while let Some(word) = words.next() {
-        if !word.starts_with('-') {
-            let entry = if is_entry(word) { word.to_string() } else { format!("{word}.js") };
-            return Some((flags.join(" "), entry));
+/// Flags and module of `node --flag=1 server.js`.
+struct Started {
+    flags: Vec<String>,
+    module: String,
+}
+
+/// What the first command of a script that runs node runs; variables before it are left out.
+fn started(script: &str) -> Option<Started> {
+    script.split([';', '&', '|']).find_map(|command| {
+        let is_before = |word: &&str| word.contains('=') || BEFORE.contains(word);
+        let mut words = command.split_whitespace().skip_while(is_before);
+        if words.next()? != "node" {
+            return None;
         }
-        flags.push(word);
-        if matches!(word, "-r" | "--require" | "--import" | "--loader") {
-            flags.extend(words.next());
+        let mut flags = Vec::new();
+        while let Some(word) = words.next() {
+            if !word.starts_with('-') {
+                return Some(Started { flags, module: word.to_string() });
+            }
+            flags.push(word.to_string());
+            if matches!(word, "-r" | "--require" | "--import" | "--loader") {
+                flags.extend(words.next().map(str::to_string));
+            }
         }
-    }
-    None
+        None
+    })
 }
 
 #[cfg(test)]
@@ -94,7 +114,7 @@ mod tests {
     use super::*;
 
     /// Entry and flags of the app with these files.
-    fn found(files: &[(&str, &str)]) -> Result<Option<(String, Option<String>)>, AppError> {
+    fn found(files: &[(&str, &str)]) -> Result<Option<(String, String)>, AppError> {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in files {
             let path = folder.path().join(name);
@@ -102,26 +122,39 @@ mod tests {
             fs::write(path, content).unwrap();
         }
         let app = recognise(folder.path())?;
-        Ok(app.map(|app| (app.entry, app.env.get("NODE_OPTIONS").cloned())))
+        Ok(app.map(|app| (app.entry, app.start_flags.join(" "))))
     }
 
     #[test]
     fn an_app_starts_where_its_package_says_or_where_most_do() {
         let start = |command: &str| format!("{{\"scripts\":{{\"start\":\"{command}\"}}}}");
         for (package, file, flags) in [
-            (start("node bin/www.js"), "bin/www.js", None),
-            (start("NODE_ENV=x node ./bin/www"), "bin/www.js", None),
-            (start("node -r dotenv/config a.js"), "a.js", Some("-r dotenv/config")),
-            (start("next start"), "server.js", None),
-            ("{\"main\":\"lib/main.js\"}".into(), "lib/main.js", None),
-            ("no json".into(), "index.js", None),
+            (start("node bin/www.js"), "bin/www.js", ""),
+            (start("NODE_ENV=x node ./bin/www"), "bin/www.js", ""),
+            (start("node -r dotenv/config a.js"), "a.js", "-r dotenv/config"),
+            (start("cross-env A=1 node --env-file=.env src/a.ts"), "src/a.ts", "--env-file=.env"),
+            (start("npm run build && exec node dist/main"), "dist/main.js", ""),
+            (start("node ."), "./index.js", ""),
+            (start("next start"), "server.js", ""),
+            (
+                "{\"scripts\":{\"start\":\"nest start\",\"start:prod\":\"node dist/main\"}}".into(),
+                "dist/main.js",
+                "",
+            ),
+            ("{\"main\":\"lib/main.js\"}".into(), "lib/main.js", ""),
+            ("{\"main\":\"lib\"}".into(), "lib/index.js", ""),
+            ("no json".into(), "index.js", ""),
         ] {
             let files = [("package.json", package.as_str()), (file, "")];
-            let expected = (file.to_string(), flags.map(String::from));
+            let expected = (file.trim_start_matches("./").to_string(), flags.to_string());
             assert_eq!(found(&files).unwrap(), Some(expected), "{package}");
         }
+        // As Express's generator has it, beside an app.js that doesn't listen.
+        let package = start("node ./bin/www");
+        let express = found(&[("package.json", &package), ("bin/www", ""), ("app.js", "")]);
+        assert_eq!(express.unwrap(), Some(("bin/www".into(), String::new())));
         let plain = found(&[("app.js", "")]).unwrap();
-        assert_eq!(plain, Some(("app.js".into(), None)));
+        assert_eq!(plain, Some(("app.js".into(), String::new())));
         assert_eq!(found(&[]).unwrap(), None);
     }
 

@@ -57,6 +57,7 @@ pub fn subject(
     Ok(Some(Subject {
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),
+        entry_asked: None,
         threads_asked: uses(&env.value, "threads").then(|| env.source.clone()),
         deployment: Deployment::default(),
         server: Sourced { value: FOR_PODS, source: asked.source.clone() },

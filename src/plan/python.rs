@@ -2,9 +2,10 @@
 //! texts: nothing of the app is loaded.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::app_error::{AppError, read};
+use super::deployment::Deployment;
 use crate::server::{App, Framework};
 
 /// gunicorn's own file, where it looks for it, and the setting that names the app.
@@ -53,7 +54,12 @@ type Found = (String, Framework);
 /// # Errors
 /// There is one, and what the server should run is not to be seen, or there are several of it.
 pub fn recognise(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, AppError> {
-    let found = match named_by_gunicorn(folder)? {
+    if let Some(app) = commanded(folder, wanted)? {
+        return Ok(Some(app));
+    }
+    let (named, is_asgi) = named_by_gunicorn(folder)?;
+    let wanted = if is_asgi && wanted.is_empty() { &[Framework::Asgi] } else { wanted };
+    let found = match named {
         Some(found) => Some(found),
         None => match django(folder, wanted)? {
             Some(found) => Some(found),
@@ -76,14 +82,30 @@ pub fn recognise(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, App
     }
 }
 
+/// Servers that are told on the command line what they run.
+const SERVERS: [&str; 5] = ["gunicorn", "uvicorn", "hypercorn", "daphne", "granian"];
+
+/// What the command that deploys the app has its server run, where that module is there.
+fn commanded(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, AppError> {
+    let is_module = |word: &str| {
+        let (module, _) = word.split_once(':').unwrap_or((word, ""));
+        let is_named = word.contains(':') || module.ends_with("wsgi") || module.ends_with("asgi");
+        is_named && is_entry(word) && file_of(folder, module).is_some()
+    };
+    let deployment = Deployment::read(folder);
+    let Some(entry) = deployment.entry_of(&SERVERS, is_module) else { return Ok(None) };
+    let app = with_entry(folder, &entry, wanted)?;
+    Ok(Some(app).filter(|app| wanted.is_empty() || wanted.contains(&app.framework)))
+}
+
 /// The app that the user names: `shop.wsgi:application`.
 ///
 /// # Errors
 /// A file that cannot be read.
 pub fn with_entry(folder: &Path, entry: &str, wanted: &[Framework]) -> Result<App, AppError> {
     let module = entry.split(':').next().unwrap_or_default();
-    let kind = match text_of(folder, module)? {
-        Some(text) => kind_in(&text),
+    let kind = match file_of(folder, module) {
+        Some(file) => kind_in(&read(&file)?),
         // It may be installed elsewhere; the server will say.
         None => None,
     };
@@ -109,16 +131,11 @@ pub fn is_entry(entry: &str) -> bool {
     module.split('.').all(is_name) && attribute.split('.').all(is_name)
 }
 
-/// The text of a module below the folder, or below its `src`.
-fn text_of(folder: &Path, module: &str) -> Result<Option<String>, AppError> {
+/// The file of a module below the folder, which is what servers have on Python's path.
+fn file_of(folder: &Path, module: &str) -> Option<PathBuf> {
     let path = module.replace('.', "/");
-    for file in [format!("{path}.py"), format!("{path}/__init__.py"), format!("src/{path}.py")] {
-        let file = folder.join(file);
-        if file.is_file() {
-            return read(&file).map(Some);
-        }
-    }
-    Ok(None)
+    let files = [format!("{path}.py"), format!("{path}/__init__.py")].map(|it| folder.join(it));
+    files.into_iter().find(|file| file.is_file())
 }
 
 /// The value of `name = "value"` at the beginning of a line.
@@ -131,16 +148,16 @@ fn setting(text: &str, name: &str) -> Option<String> {
     (!value.is_empty()).then_some(value)
 }
 
-/// gunicorn's own file may say it.
-fn named_by_gunicorn(folder: &Path) -> Result<Option<Found>, AppError> {
+/// gunicorn's own file may say it; and whether its workers are uvicorn's, which run ASGI alone.
+fn named_by_gunicorn(folder: &Path) -> Result<(Option<Found>, bool), AppError> {
     let file = folder.join(OWN_FILE);
     if !file.is_file() {
-        return Ok(None);
+        return Ok((None, false));
     }
     let text = read(&file)?;
     let is_asgi = setting(&text, "worker_class").is_some_and(|kind| kind.contains("uvicorn"));
     let framework = if is_asgi { Framework::Asgi } else { Framework::Wsgi };
-    Ok(setting(&text, OWN_ENTRY).map(|entry| (entry, framework)))
+    Ok((setting(&text, OWN_ENTRY).map(|entry| (entry, framework)), is_asgi))
 }
 
 /// A Django project: the package that `manage.py` names has `wsgi.py`, `asgi.py` or both.
@@ -324,6 +341,52 @@ mod tests {
                 Wsgi,
             ),
             (&[("gunicorn.conf.py", "wsgi_app = 'x.y:z'\nworkers = 2\n")], "x.y:z", Wsgi),
+            // uvicorn's workers run the project's other gateway.
+            (
+                &[
+                    MANAGE,
+                    wsgi,
+                    asgi,
+                    ("gunicorn.conf.py", "worker_class = 'uvicorn.workers.UvicornWorker'\n"),
+                ],
+                "shop.asgi:application",
+                Asgi,
+            ),
+            // What the command says that deploys it.
+            (
+                &[
+                    MANAGE,
+                    wsgi,
+                    ("shop/asgi.py", "application = get_asgi_application()\n"),
+                    (
+                        "Procfile",
+                        "web: gunicorn -b unix:a.sock shop.asgi -k uvicorn.workers.UvicornWorker\n",
+                    ),
+                ],
+                "shop.asgi:application",
+                Asgi,
+            ),
+            (
+                &[
+                    ("app.py", "server = dash.Dash().server\n"),
+                    ("Procfile", "web: gunicorn app:server\n"),
+                ],
+                "app:server",
+                Wsgi,
+            ),
+            (
+                &[
+                    ("api/main.py", "def create():\n    return FastAPI()\n"),
+                    ("Dockerfile", "CMD [\"uvicorn\", \"api.main:create\", \"--factory\"]\n"),
+                ],
+                "api.main:create()",
+                Asgi,
+            ),
+            (
+                &[("app.py", "api = Flask('a')\n"), ("Procfile", "web: gunicorn gone:app\n")],
+                "app:api",
+                Wsgi,
+            ),
             // Made for the server, whatever else stands beside it.
             (
                 &[("app.py", "app = Flask('a')\n"), ("wsgi.py", "from app import app\n")],

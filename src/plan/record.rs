@@ -19,6 +19,8 @@ pub struct Subject {
     /// Where the user wrote a place for threads, in a command or a variable, and so wants them
     /// tried; `None`: nowhere.
     pub threads_asked: Option<PlanSource>,
+    /// What the server runs, where the user named that.
+    pub entry_asked: Option<String>,
     pub deployment: Deployment,
     pub server: Sourced<&'static dyn Adapter>,
     pub proxy: Sourced<Proxy>,
@@ -56,6 +58,7 @@ impl Subject {
         let app = record(&self.app, |app| PlannedValue::App {
             folder: app.folder.display().to_string(),
             framework: app.framework,
+            entry: self.entry_asked.clone(),
         });
         let program = self.app.value.command.as_ref().map(|command| command.program().to_string());
         let server = record(&self.server, |adapter| PlannedValue::Server {

@@ -117,6 +117,7 @@ pub fn subject(
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),
         threads_asked: Some(asked.source()),
+        entry_asked: None,
         deployment: Deployment::default(),
         server: Sourced { value: FOR_COMMANDS, source: asked.source() },
         proxy: Sourced::default(Proxy::None),

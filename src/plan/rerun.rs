@@ -42,6 +42,9 @@ pub fn with_earlier(
                 let targets: Option<Vec<_>> = targets.iter().map(PlannedTarget::typed).collect();
                 typed = typed.with_all(Key::Target, targets.unwrap_or_default());
             }
+            PlannedValue::App { entry: Some(entry), .. } => {
+                give(&mut typed, Key::Entry, entry.clone());
+            }
             PlannedValue::Deployment { name, namespace } if is_given => {
                 give(&mut typed, Key::Deployment, name.clone());
                 if let Some(namespace) = namespace {

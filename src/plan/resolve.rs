@@ -171,6 +171,7 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
     deployment.apply_to(&mut app.value, server.value, |name| std::env::var(name).ok());
     Ok(Subject {
         threads_asked: app.value.command.as_ref().map(|_| server.source.clone()),
+        entry_asked: settings.get(Key::Entry).map(|_| app.value.entry.clone()),
         app,
         env_source: env.source,
         deployment,

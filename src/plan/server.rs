@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::app_error::{AppError, read};
 use super::bundle;
+use super::deployment::Deployment;
 use crate::server::{ADAPTERS, Adapter, App, Framework};
 
 /// A server, and how it was come by.
@@ -16,8 +17,8 @@ pub struct Chosen {
 }
 
 /// The server for this app, whose configuration file is noted in it. `asked`: what the user named,
-/// so that the bundle need not have it; else the bundle decides, and without one the configuration
-/// files.
+/// so that the bundle need not have it; else the command that deploys the app decides, as far as
+/// the bundle has that server, then the bundle, and without one the configuration files.
 ///
 /// # Errors
 /// The bundle has no server that we know, or the one that was asked for does not run this app.
@@ -35,15 +36,21 @@ pub fn choose_server(
         });
     }
     let bundle = if app.framework.is_rack() { bundle::read_bundle(&app.folder)? } else { None };
-    let adapter = match (asked, bundle) {
-        (Some(adapter), _) => Some(adapter),
-        (None, Some(bundle)) => Some(bundle.server()?),
-        (None, None) => fitting.iter().copied().find(|adapter| config_of(app, *adapter).is_some()),
-    };
+    let deployment = Deployment::read(&app.folder);
+    let is_had = |one: &&'static dyn Adapter| bundle.as_ref().is_none_or(|it| it.has(one.name()));
+    let adapter =
+        match (asked.or_else(|| deployment.server_among(&fitting).filter(is_had)), &bundle) {
+            (Some(adapter), _) => Some(adapter),
+            (None, Some(bundle)) => Some(bundle.server()?),
+            (None, None) => {
+                fitting.iter().copied().find(|adapter| config_of(app, *adapter).is_some())
+            }
+        };
     // The only one that there is for an app is no matter of choice either.
     let adapter = adapter.or_else(|| (fitting.len() == 1).then(|| fitting[0]));
     let chosen = adapter.or(fitting.first().copied()).unwrap_or(ADAPTERS[0]);
-    app.server_config = config_of(app, chosen);
+    let named = deployment.config_of(&app.folder, chosen);
+    app.server_config = named.or_else(|| config_of(app, chosen));
     app.worker_kind = match &app.server_config {
         Some(config) => chosen.worker_kind(&read(&app.folder.join(config))?),
         None => None,
@@ -176,6 +183,33 @@ mod tests {
                 vec![gemfile, lock("    puma (5.6.5)\n    unicorn (6.0.0)\n"), unicorn],
                 ("puma", "", true),
             ),
+            // The command that deploys it comes before both, and names the file.
+            (
+                vec![
+                    gemfile,
+                    lock("    puma (5.6.5)\n    unicorn (6.0.0)\n"),
+                    (
+                        "Procfile",
+                        "web: bundle exec unicorn -c ./config/unicorn/heroku.rb -p $PORT\n",
+                    ),
+                    ("config/unicorn/heroku.rb", ""),
+                    unicorn,
+                ],
+                ("unicorn", "config/unicorn/heroku.rb", true),
+            ),
+            (
+                vec![gemfile, lock("    puma (5.6.5)\n"), ("Procfile", "web: unicorn\n"), unicorn],
+                ("puma", "", true),
+            ),
+            (
+                vec![
+                    ("Dockerfile", "CMD [\"puma\", \"-C\", \"/app/config/web.rb\"]\n"),
+                    puma,
+                    ("config/web.rb", ""),
+                ],
+                ("puma", "config/web.rb", true),
+            ),
+            (vec![("Procfile", "web: puma -C gone.rb\n"), puma], ("puma", "config/puma.rb", true)),
         ] {
             let (server, config, is_shown) = expected;
             assert_eq!(chosen(&files, None), (server, config.to_string(), is_shown), "{files:?}");

@@ -3,7 +3,7 @@
 //!
 //! In: the flags. Out: the app's settings as they are with them. Only computes.
 
-use super::Inspection;
+use super::{Inspection, Obeys};
 use crate::terms::{Configuration, SettingsRemark};
 
 /// As a server spells its flags for workers and threads.
@@ -13,11 +13,16 @@ pub struct FlagNames {
     pub threads: &'static [&'static str],
     /// Of the kind of its workers.
     pub kind: &'static [&'static str],
+    /// Of its configuration file.
+    pub config: &'static [&'static str],
+    /// Other programs that start it and take these flags.
+    pub through: &'static [&'static str],
 }
 
 impl FlagNames {
     /// It has none, or none that are read.
-    pub const NONE: Self = Self { workers: &[], threads: &[], kind: &[] };
+    pub const NONE: Self =
+        Self { workers: &[], threads: &[], kind: &[], config: &[], through: &[] };
 }
 
 /// What a command gives by flags, which come before the server's own file and before variables.
@@ -29,6 +34,8 @@ pub struct Flags {
     pub threads: Option<u16>,
     /// The kind of workers, of servers that have several.
     pub kind: Option<String>,
+    /// The variables that its numbers are taken from.
+    pub obeys: Obeys,
     /// The file that has the command.
     pub file: &'static str,
     /// Those that are numbers, as they are written: no variable changes them.
@@ -42,6 +49,12 @@ impl Flags {
         let workers = self.workers.unwrap_or(workers.get());
         let threads = self.threads.filter(|_| has_threads).unwrap_or(threads.get());
         inspection.current = Configuration::new(workers, threads).unwrap_or(inspection.current);
+        let Obeys { workers, max_threads, min_threads } = self.obeys.clone();
+        let file = &mut inspection.obeys;
+        file.workers = workers.or(file.workers.take());
+        if max_threads.is_some() {
+            (file.max_threads, file.min_threads) = (max_threads, min_threads);
+        }
         if !self.fixed.is_empty() {
             let (file, flags) = (self.file.to_string(), self.fixed.join(" "));
             inspection.remarks.push(SettingsRemark::FlagsComeFirst { file, flags }.into());

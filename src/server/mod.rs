@@ -134,6 +134,8 @@ pub struct App {
     pub program: Option<String>,
     /// What the command that deploys it gives its server.
     pub flags: Option<Flags>,
+    /// What stands between its language's program and its entry, of an app that is no server's.
+    pub start_flags: Vec<String>,
     /// A command of the user's that starts it; for [`FOR_COMMANDS`] alone.
     pub command: Option<CommandTemplate>,
     /// A Deployment in whose pods it runs; for [`FOR_PODS`] alone.
@@ -170,6 +172,7 @@ impl App {
             proxy: Proxy::None,
             program: None,
             flags: None,
+            start_flags: Vec::new(),
             command: None,
             pods: None,
             worker_kind: None,

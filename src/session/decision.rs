@@ -25,8 +25,8 @@ pub struct Facts<'a> {
     pub warnings: Vec<Warning>,
     /// Of several targets, the trials that judged each by its goal.
     pub mixed: &'a [TrialSummary],
-    /// The last in which a setting was sent a rate for long.
-    pub held: Option<&'a TrialSummary>,
+    /// Trials in which a setting was sent a rate for long.
+    pub long: &'a [TrialSummary],
 }
 
 /// The whole result of a tune.
@@ -159,7 +159,8 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
         settings.config_snippet.push('\n');
         settings.config_snippet.push_str(&scaling::lines(&app, at_work));
     }
-    let of_hosts = facts.held.filter(|trial| trial.configuration == configuration).map(|trial| {
+    let held = held(choice, facts).filter(|trial| trial.configuration == configuration);
+    let of_hosts = held.map(|trial| {
         let measured = Measured {
             in_flight: trial.summary.throughput_rps * trial.summary.latency_s.mean,
             slots: configuration.slots(),
@@ -173,11 +174,18 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
     settings
 }
 
+/// The trial in which the rate that is printed was held; of one that was missed the work in flight
+/// is a queue's.
+fn held<'a>(choice: &Choice, facts: &Facts<'a>) -> Option<&'a TrialSummary> {
+    let number = choice.held?.trial;
+    facts.long.iter().find(|trial| trial.id == number)
+}
+
 /// What a Deployment's pods were seen to use. `None`: that is not known, or these are no pods.
 fn at_work(choice: &Choice, facts: &Facts<'_>) -> Option<AtWork> {
     facts.plan.cluster.as_ref()?;
     let of_choice = |trial: &&TrialSummary| trial.configuration == choice.capacity.configuration;
-    let trial = facts.held.filter(of_choice)?;
+    let trial = held(choice, facts).filter(of_choice)?;
     let rate_rps = choice.capacity.rps.value * OPERATING_SHARE;
     let server = trial.cpu_s.iter().filter(|(role, _)| *role != "generator");
     let cpu_s: f64 = server.map(|(_, cpu_s)| cpu_s).sum();

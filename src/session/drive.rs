@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::crew::Crew;
 use super::decision;
 use super::order::Measured;
-use super::resume::Resumed;
+use super::resume::{Resumed, is_long};
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
@@ -24,7 +24,7 @@ use crate::summary::trial::Context;
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
     PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
-    Stated, StopSignal, Task, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
+    Stated, StopSignal, Task, TrialSummary, TuneResult, Verdict, Warning,
 };
 use crate::trial::Progress;
 
@@ -248,7 +248,7 @@ impl<'a> Session<'a> {
             trials: resumed.map_or(0, |resumed| resumed.trials),
             load_s: resumed.map_or(0.0, |resumed| resumed.load_s),
             mixed: resumed.into_iter().flat_map(Resumed::mixed).cloned().collect(),
-            held: None,
+            long: resumed.into_iter().flat_map(Resumed::long).cloned().collect(),
         };
         Ok((work, place))
     }
@@ -269,8 +269,8 @@ pub(super) struct Work<'a> {
     load_s: f64,
     /// Trials that judged several targets each by its goal.
     mixed: Vec<TrialSummary>,
-    /// The last in which a setting was sent a rate for long.
-    held: Option<TrialSummary>,
+    /// Trials in which a setting was sent a rate for long.
+    long: Vec<TrialSummary>,
 }
 
 /// What is known when a trial begins.
@@ -362,7 +362,7 @@ impl Work<'_> {
                 load_s: self.load_s,
                 warnings: self.log.warned.clone(),
                 mixed: &self.mixed,
-                held: self.held.as_ref(),
+                long: &self.long,
             },
         );
         let (state, error) = match &end {
@@ -371,20 +371,19 @@ impl Work<'_> {
         };
         let ended = |result| EventKind::SessionEnded { state, result: Some(result), error };
         if let Err(error) = end {
-            self.log.emit_at_any_rate(elapsed, ended(Box::new(result)))?;
-            // What could not be ended or put back is not to be left unsaid.
-            return Err(match stopped {
-                Ok(()) => error,
-                Err(also) => {
-                    PlaceError::Elsewhere(format!("{error}; {}", TuneError::from(also))).into()
-                }
-            });
+            let said = self.log.emit_at_any_rate(elapsed, ended(Box::new(result)));
+            // What could not be ended, put back or written is not to be left unsaid.
+            let also = [stopped.err().map(TuneError::from), said.err()];
+            return Err(also.into_iter().flatten().fold(error, |error, also| {
+                PlaceError::Elsewhere(format!("{error}; {also}")).into()
+            }));
         }
-        if let Some(conclusion) = questions.conclusion(elapsed_s) {
-            self.log.emit(elapsed, conclusion)?;
-        }
-        self.log.emit(elapsed, ended(Box::new(result.clone())))?;
+        let conclusion = questions.conclusion(elapsed_s).into_iter();
+        let last = conclusion.chain([ended(Box::new(result.clone()))]);
+        let said = last.map(|kind| self.log.emit(elapsed, kind)).collect::<Result<(), _>>();
+        // An app that is not as it was matters more than what could not be written.
         stopped?;
+        said?;
         let events = self.log.events()?;
         Ok(Ended { session: self.log.session, state, result, events })
     }
@@ -482,8 +481,8 @@ impl Work<'_> {
                 if !summary.summary.goals.is_empty() {
                     self.mixed.push(*summary.clone());
                 }
-                if summary.purpose == TrialPurpose::Hold && summary.valid {
-                    self.held = Some(*summary.clone());
+                if is_long(&summary) {
+                    self.long.push(*summary.clone());
                 }
                 // That a load was ended early is the verdict's to say.
                 let doubts = summary.summary.warnings.iter().filter(|it| !is_cut_short(it));

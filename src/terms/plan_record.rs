@@ -30,6 +30,9 @@ pub enum PlannedValue {
     App {
         folder: String,
         framework: Framework,
+        /// What the server runs of it, where the user named that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entry: Option<String>,
     },
     /// The adapter's name; the program where the user gave a command, whose rest may be secret.
     Server {

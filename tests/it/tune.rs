@@ -120,7 +120,7 @@ impl Room {
     }
 }
 
-fn tune_app(plan: &Plan, app: SimulatedApp) -> Ended {
+pub fn tune_app(plan: &Plan, app: SimulatedApp) -> Ended {
     Room::default().tune(plan, &mut Simulated::new(app, plan.seed)).unwrap()
 }
 

@@ -39,6 +39,28 @@ pub fn expanded(text: &str, of: &dyn Fn(&str) -> Option<String>) -> Option<Strin
     Some(format!("{before}{value}{}", expanded(after, of)?))
 }
 
+/// The variable that a word consists of: `$NAME`, `${NAME:-3}`.
+pub fn variable(text: &str) -> Option<&str> {
+    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
+    let rest = text.strip_prefix('$')?;
+    let inside =
+        rest.strip_prefix('{').map(|braced| braced.strip_suffix('}')).unwrap_or(Some(rest))?;
+    let name = inside.split(|c| !is_name(c)).next().filter(|name| !name.is_empty())?;
+    let is_whole = rest.starts_with('{') && !inside.contains('}') || name == inside;
+    is_whole.then_some(name)
+}
+
+/// The parts of `least:most`; of a single number both are that. Colons in braces are a variable's
+/// own.
+pub fn least_and_most(text: &str) -> (&str, &str) {
+    let mut depth = 0;
+    let between = text.char_indices().find(|(_, c)| {
+        depth += i32::from(*c == '{') - i32::from(*c == '}');
+        *c == ':' && depth == 0
+    });
+    between.map_or((text, text), |(at, _)| (&text[..at], &text[at + 1..]))
+}
+
 pub fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with('#')
 }

@@ -76,8 +76,9 @@ impl Fact for PlannedValue {
 pub fn value(value: &PlannedValue, language: Language) -> String {
     let say = language.phrases();
     match value {
-        PlannedValue::App { folder, framework } => {
-            format!("{folder} ({})", say.framework(*framework))
+        PlannedValue::App { folder, framework, entry } => {
+            let entry = entry.as_ref().map(|entry| format!(" {entry}")).unwrap_or_default();
+            format!("{folder}{entry} ({})", say.framework(*framework))
         }
         PlannedValue::Server { name, program: Some(program) } => format!("{name} {program}"),
         PlannedValue::Server { name, program: None } => name.clone(),
@@ -196,7 +197,7 @@ mod tests {
             env: [("LD_PRELOAD".to_string(), "libjemalloc.so.2".to_string())].into(),
             settings: [].into(),
         };
-        let app = It::App { folder: "/srv/shop".into(), framework: Framework::Other };
+        let app = It::App { folder: "/srv/shop".into(), framework: Framework::Other, entry: None };
         let server = It::Server { name: "command".into(), program: Some("bin/serve".into()) };
         let of = |namespace| It::Deployment { name: "shop".into(), namespace };
         let image = |cuts: &[u16]| It::PodsOf {

@@ -108,7 +108,13 @@ impl Adapter for Gunicorn {
     }
 
     fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["-w", "--workers"], threads: &["--threads"], kind: &KIND }
+        FlagNames {
+            workers: &["-w", "--workers"],
+            threads: &["--threads"],
+            kind: &KIND,
+            config: &["-c", "--config"],
+            ..FlagNames::NONE
+        }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

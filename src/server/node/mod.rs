@@ -120,7 +120,8 @@ impl Adapter for Node {
 
 fn arguments(Launch { app, scratch, .. }: Launch<'_>) -> Vec<String> {
     let (watch, primary) = (scratch.join(WATCH), scratch.join(PRIMARY));
-    vec![app.program(&ABOUT).into(), "--require".into(), text(&watch), text(&primary)]
+    let ours = ["--require".into(), text(&watch), text(&primary)];
+    [app.program(&ABOUT).into()].into_iter().chain(app.start_flags.clone()).chain(ours).collect()
 }
 
 fn environment(Launch { app, configuration, listen, .. }: Launch<'_>) -> BTreeMap<String, String> {
@@ -175,6 +176,10 @@ mod tests {
             recipe.commands[0].arguments.join(" "),
             "node --require /tmp/scratch/sweetspot_watch.js /tmp/scratch/sweetspot_primary.js"
         );
+        let start_flags = vec!["-r".into(), "dotenv/config".into()];
+        let flagged = on_port(&Node, &App { start_flags, ..app() }, 3, 1);
+        let arguments = flagged.commands[0].arguments.join(" ");
+        assert!(arguments.starts_with("node -r dotenv/config --require /tmp"), "{arguments}");
         let primary = &recipe.files[1].1;
         assert!(primary.contains("const ENTRY = \"/srv/shop/server.js\";"), "{primary}");
         assert!(primary.contains("const NUMBER = 3;"), "{primary}");

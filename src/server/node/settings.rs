@@ -19,8 +19,8 @@ pub(super) fn of(recommended: Recommended<'_>) -> Settings {
             _ => SettingsPlace::OnCommandLine.into(),
         }),
         config_snippet: match &variable {
-            Some(name) => format!("{name}={workers} node {}\n", app.entry),
-            None if workers.get() == 1 => format!("node {}\n", app.entry),
+            Some(name) => format!("{name}={workers} {}\n", node(app, &app.entry)),
+            None if workers.get() == 1 => format!("{}\n", node(app, &app.entry)),
             None => cluster(app, configuration, cores),
         },
         advice: advice(app, variable.is_some(), configuration),
@@ -29,12 +29,18 @@ pub(super) fn of(recommended: Recommended<'_>) -> Settings {
     }
 }
 
+/// The command that runs a file as the app's own is run.
+fn node(app: &App, file: &str) -> String {
+    let words = ["node"].into_iter().chain(app.start_flags.iter().map(String::as_str));
+    words.chain([file]).collect::<Vec<_>>().join(" ")
+}
+
 /// A file that makes the workers; started in place of the app's own.
 fn cluster(app: &App, configuration: Configuration, cores: Cores) -> String {
     let workers = configuration.workers;
     let per_core = f64::from(workers.get()) / cores.get();
     format!(
-        "// cluster.cjs; start it in place of {entry}: node cluster.cjs\n\
+        "// cluster.cjs; start it in place of {entry}: {command}\n\
          const cluster = require('node:cluster');\n\
          cluster.setupPrimary({{ exec: require.resolve('./{entry}') }});\n\
          for (let i = 0; i < (process.env.WEB_CONCURRENCY || {workers}); i += 1) cluster.fork();\n\
@@ -47,6 +53,7 @@ fn cluster(app: &App, configuration: Configuration, cores: Cores) -> String {
          // The same ratio on a machine of another size (this one has {cores} cores):\n\
          //   Math.max(1, Math.round({per_core:.2} * os.availableParallelism()))\n",
         entry = app.entry.trim_start_matches("./"),
+        command = node(app, "cluster.cjs"),
     )
 }
 
@@ -90,6 +97,11 @@ mod tests {
         assert_eq!(plain.advice[0], Advice::from(makes_none).into());
         let one = settings(None, 1);
         assert_eq!(one.config_snippet, "node server.js\n");
+        let mut app = App::new("/srv/shop", Framework::Node, "server.js");
+        app.start_flags = vec!["--max-old-space-size=400".into()];
+        let inspection = inspection(1, 1, "20.1.0", obeying(None, None));
+        let flagged = tests::settings(&Node, &app, &inspection, 1, 1);
+        assert_eq!(flagged.config_snippet, "node --max-old-space-size=400 server.js\n");
         assert!(!Language::DATA.say_each(&one.advice).join("\n").contains("pm2"), "{one:?}");
     }
 }

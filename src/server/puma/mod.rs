@@ -59,7 +59,12 @@ impl Adapter for Puma {
     }
 
     fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["-w", "--workers"], threads: &["-t", "--threads"], kind: &[] }
+        FlagNames {
+            workers: &["-w", "--workers"],
+            threads: &["-t", "--threads"],
+            config: &["-C", "--config"],
+            ..FlagNames::NONE
+        }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

@@ -16,8 +16,8 @@ use super::filled::filled;
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Launch,
-    Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
+    About, Accepts, Adapter, App, CommandLine, FlagNames, GracefulStop, Inspection,
+    InspectionError, Launch, Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -49,6 +49,10 @@ impl Adapter for Thin {
 
     fn accepts(&self, _version: (u32, u32)) -> Accepts {
         Accepts::InTurn
+    }
+
+    fn flag_names(&self) -> FlagNames {
+        FlagNames { config: &["-C", "--config"], ..FlagNames::NONE }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

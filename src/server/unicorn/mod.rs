@@ -15,8 +15,8 @@ use super::knobs::{Knob, Knobs, Values};
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, Inspection, InspectionError, Launch, Listen, ProcessFacts,
-    ReadyLine, Recipe, Recommended,
+    About, Adapter, App, CommandLine, FlagNames, Inspection, InspectionError, Launch, Listen,
+    ProcessFacts, ReadyLine, Recipe, Recommended,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -55,6 +55,10 @@ const VARIABLES: [&str; 3] = ["WEB_CONCURRENCY", "UNICORN_WORKERS", "UNICORN_PRO
 impl Adapter for Unicorn {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    fn flag_names(&self) -> FlagNames {
+        FlagNames { config: &["-c", "--config-file"], ..FlagNames::NONE }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

@@ -64,7 +64,7 @@ impl Adapter for Uvicorn {
     }
 
     fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["--workers"], threads: &[], kind: &[] }
+        FlagNames { workers: &["--workers"], through: &["fastapi"], ..FlagNames::NONE }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
