@@ -85,7 +85,7 @@ pub fn join(
             }
         });
         let generator = Generator { spec, writer: &writer, orders, stop, address };
-        let _at_the_end = AtTheEnd { is_over: &is_over, writer: &writer };
+        let _at_the_end = AtTheEnd { is_over, writer: &writer };
         generator.work()
     })
 }

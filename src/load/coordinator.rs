@@ -202,7 +202,7 @@ fn requests(spec: &LoadSpec) -> Result<Vec<Request>, LoadError> {
     check_shape(spec)?;
     let values = values(spec);
     let request = |target| Request::new(target, &spec.host, spec.connection, &values);
-    Ok(spec.targets.iter().map(request).collect::<Result<_, _>>()?)
+    spec.targets.iter().map(request).collect()
 }
 
 /// What its variables are taken from.

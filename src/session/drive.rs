@@ -379,8 +379,8 @@ impl Work<'_> {
             }));
         }
         let conclusion = questions.conclusion(elapsed_s).into_iter();
-        let last = conclusion.chain([ended(Box::new(result.clone()))]);
-        let said = last.map(|kind| self.log.emit(elapsed, kind)).collect::<Result<(), _>>();
+        let mut last = conclusion.chain([ended(Box::new(result.clone()))]);
+        let said = last.try_for_each(|kind| self.log.emit(elapsed, kind));
         // An app that is not as it was matters more than what could not be written.
         stopped?;
         said?;
