@@ -11,6 +11,7 @@ mod tls;
 use std::cell::RefCell;
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -19,11 +20,12 @@ use super::progress::Progress;
 use super::push::push_to;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt, say};
-use crate::report::load::{Format, LoadResult, Stream, text};
+use crate::report::load::{About, Format, LoadResult, Sinks, Stream, text};
 use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
 use crate::terms::{LiveSecond, RequestRow, StopSignal};
 use options::{Options, asked};
+use outputs::Output;
 
 const AFTER_HELP: &str = r#"Examples:
   sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
@@ -82,8 +84,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     outputs::check_writable(&outputs)?;
     // Ctrl-C ends the program as long as nothing is measured.
     let _turn = turn.take_shared(&StopSignal::default())?;
-    let about = prepared.about(Timestamp::now());
-    let sinks = outputs::open_streams(&outputs, &about)?;
+    let begun = RefCell::new(Begun::not_yet(prepared.about(Timestamp::now())));
     let stop = interrupt::install();
     let mut progress = Progress::new(is_quiet);
     let (mut is_told, mut lateness) = (false, prepared.lateness());
@@ -97,19 +98,20 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         }
         ControlFlow::Continue(())
     };
-    let wants_rows = sinks.wants_rows();
-    let sinks = RefCell::new(sinks);
-    let mut rows = |rows: &[RequestRow]| sinks.borrow_mut().rows(rows);
+    let mut rows = |rows: &[RequestRow]| begun.borrow_mut().sinks.rows(rows);
     let callbacks = Receivers {
+        begin: &mut |ago| begun.borrow_mut().open(&outputs, ago),
         watch: &mut watch,
-        second: &mut |index, second| sinks.borrow_mut().second(index, second),
-        rows: if wants_rows { Some(&mut rows) } else { None },
+        second: &mut |index, second| begun.borrow_mut().sinks.second(index, second),
+        rows: if has_rows { Some(&mut rows) } else { None },
     };
     let load::Finished { summary, all } =
         load::run(&prepared, &stop, callbacks).map_err(of_load)?;
     drop(progress);
+    let Begun { about, sinks, refused } = begun.into_inner();
+    refused.map_or(Ok(()), Err)?;
     let result = LoadResult { about: &about, summary: &summary, all: &all };
-    let written = outputs::write(&outputs, sinks.into_inner(), &result);
+    let written = outputs::write(&outputs, sinks, &result);
     let conclusion = load::conclude(&summary);
     let exit = push_to(&receivers, conclusion.into(), |receiver| push::load(receiver, &result));
     written?;
@@ -117,6 +119,29 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         say(format!("sweetspot: {}", text::nothing_answered(&summary)));
     }
     Ok(exit)
+}
+
+/// What is known and open once the load has begun: its streams say when that was.
+struct Begun {
+    about: About,
+    sinks: Sinks,
+    /// Why a stream could not be opened: no load is sent.
+    refused: Option<anyhow::Error>,
+}
+
+impl Begun {
+    fn not_yet(about: About) -> Self {
+        Self { about, sinks: Sinks::default(), refused: None }
+    }
+
+    fn open(&mut self, outputs: &[Output], ago: Duration) -> ControlFlow<()> {
+        self.about.began = Timestamp::now() - ago;
+        match outputs::open_streams(outputs, &self.about) {
+            Ok(sinks) => self.sinks = sinks,
+            Err(error) => self.refused = Some(error),
+        }
+        self.refused.as_ref().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+    }
 }
 
 /// One of several generators: what came of its part the collector says.

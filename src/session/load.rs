@@ -17,7 +17,6 @@ mod together;
 mod window;
 
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -177,7 +176,7 @@ pub fn run(
         watch: receivers.watch,
         second: &mut |second| seconds.take(&second),
         rows: &mut measured,
-        begin: &mut || ControlFlow::Continue(()),
+        begin: &mut || (receivers.begin)(Duration::ZERO),
     };
     let run = load::stream(&spec, stop, callbacks)?;
     let (mut summary, all) = seconds.fold.finish(&run);

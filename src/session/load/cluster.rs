@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::asked::ClusterAsked;
 use super::error::LoadVerbError;
 use crate::fleet::{Gathered, Relay};
-use crate::place::kubernetes::{Api, Fleet, Order, PodOf, Said};
+use crate::place::kubernetes::{self, Api, Fleet, Order, PodOf, Said};
 use crate::terms::{LiveSecond, LoadSecond, StopRequest, StopSignal};
 
 /// Beside the load's own length: for pods to come up and to end.
@@ -23,6 +23,8 @@ pub struct Sending<'a> {
     pub generators: u16,
     pub length: Duration,
     pub within: Duration,
+    /// Of a request.
+    pub timeout: Duration,
     pub namespace: &'a str,
     /// Tells it from other runs.
     pub run: &'a str,
@@ -44,7 +46,8 @@ pub fn collect(
     let mut is_told = false;
     while let Some(next) = fleet.next_said()? {
         if stop.requested() == StopRequest::Now {
-            break;
+            let why = "it was ended before its result was there".into();
+            return Err(LoadVerbError::Pods { why });
         }
         match next {
             Said::Relay(Relay::Live(live)) => {
@@ -83,6 +86,7 @@ fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
             cpus: asked.cpus,
             memory_bytes: asked.memory.0,
             deadline: sending.length + sending.within + AROUND,
+            grace: sending.timeout + kubernetes::GRACE,
             away_from: asked.away_from.iter().cloned().collect::<BTreeMap<_, _>>(),
         },
         arguments: asked.arguments.clone(),

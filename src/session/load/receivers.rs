@@ -3,6 +3,7 @@
 //! In: seconds as they come. Out: each handed on, and all folded.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use super::prepared::Prepared;
 use crate::summary::load::Fold;
@@ -13,6 +14,8 @@ pub type RowSink<'a> = &'a mut dyn FnMut(&[RequestRow]);
 
 /// Receivers of what happens while a load runs.
 pub struct Receivers<'a> {
+    /// Once, before all else: the load began so long ago; breaking ends it.
+    pub begin: &'a mut dyn FnMut(Duration) -> ControlFlow<()>,
     /// About once a second; breaking ends the load.
     pub watch: &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     /// Each measured second, in order, with the whole seconds since the load began.

@@ -52,13 +52,20 @@ pub(super) fn run(
     receivers: Receivers<'_>,
 ) -> Result<Finished, LoadVerbError> {
     let mut seconds = Seconds::new(prepared, receivers.second);
-    let mut second = |second| seconds.take(&second);
-    let Gathered { run, generators } = match &asked.role {
-        Role::Pods(pods) => in_pods(prepared, (asked, pods), stop, receivers.watch, &mut second)?,
-        Role::Hosts(hosts) => {
-            on_hosts(prepared, (asked, hosts), stop, receivers.watch, &mut second)?
+    let begin = RefCell::new(Begin { tell: receivers.begin, has_begun: false });
+    let mut second = |second| {
+        if begin.borrow_mut().unless_told(SECOND).is_continue() {
+            seconds.take(&second);
         }
-        _ => fleet::collect(&prepared.spec, asked, stop, receivers.watch, &mut second)?,
+    };
+    let mut watch = |live: &LiveSecond| {
+        begin.borrow_mut().unless_told(live.at)?;
+        (receivers.watch)(live)
+    };
+    let Gathered { run, generators } = match &asked.role {
+        Role::Pods(pods) => in_pods(prepared, (asked, pods), stop, &mut watch, &mut second)?,
+        Role::Hosts(hosts) => on_hosts(prepared, (asked, hosts), stop, &mut watch, &mut second)?,
+        _ => fleet::collect(&prepared.spec, asked, stop, &mut watch, &mut second)?,
     };
     let (mut summary, all) = seconds.fold.finish(&run);
     let (doubts, holds) = fleet::doubts(&generators, &asked.role);
@@ -68,6 +75,24 @@ pub(super) fn run(
     summary.warnings.extend(prepared.warnings.iter().cloned());
     summary.fleet = generators.iter().map(fleet::summary).collect();
     Ok(Finished { summary, all })
+}
+
+/// The least time since a load began of which a second is told.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Tells once that the load has begun, as its first second says.
+struct Begin<'a> {
+    tell: &'a mut dyn FnMut(Duration) -> ControlFlow<()>,
+    has_begun: bool,
+}
+
+impl Begin<'_> {
+    fn unless_told(&mut self, ago: Duration) -> ControlFlow<()> {
+        match std::mem::replace(&mut self.has_begun, true) {
+            true => ControlFlow::Continue(()),
+            false => (self.tell)(ago),
+        }
+    }
 }
 
 /// Collects, and passes on what comes line by line, for whoever asked for it elsewhere: of one
@@ -174,6 +199,7 @@ fn in_pods(
         generators: asked.generators,
         length: length + prepared.spec.timeout,
         within: asked.within,
+        timeout: prepared.spec.timeout,
         namespace: &found.namespace,
         run: &run,
         token: &token,

@@ -83,3 +83,30 @@ fn the_help_names_every_format() {
         assert!(is_named, "{name} in {help}");
     }
 }
+
+#[test]
+fn a_load_that_is_refused_leaves_the_last_results_as_they_were() {
+    let server = Server::answering(ok(""));
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| format!("{name}={}", folder.path().join(name).display());
+    let url = server.url();
+    for name in ["csv", "hlog", "json"] {
+        std::fs::write(folder.path().join(name), "yesterday's").unwrap();
+    }
+    for refused in [
+        &["--warmup", "1500ms"][..],
+        &["--target", "GET /{{usr}}"],
+        &["--target", "GET /", "--from", "ssh://nowhere.invalid"],
+    ] {
+        let load = [&[&*url, "--rate", "20/s", "--duration", "1s"], refused].concat();
+        let outputs = ["csv", "hlog", "json"].map(file);
+        let outputs = outputs.iter().flat_map(|output| ["-o", output]);
+        let ended = sweetspot(&load.into_iter().chain(outputs).collect::<Vec<_>>());
+        ended.assert_code(2);
+        for name in ["csv", "hlog", "json"] {
+            let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
+            assert_eq!(text, "yesterday's", "{refused:?}");
+        }
+    }
+    assert!(server.seen.requests.lock().unwrap().is_empty());
+}

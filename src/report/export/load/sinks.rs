@@ -61,11 +61,6 @@ impl Sinks {
         Ok(())
     }
 
-    /// Whether there is anybody to tell of single requests.
-    pub fn wants_rows(&self) -> bool {
-        self.0.iter().any(|sink| matches!(sink.writer, Writer::Csv(_)))
-    }
-
     /// A measured second is finished. `index`: whole seconds since the load began, and so since its
     /// warm-up did.
     pub fn second(&mut self, index: u64, second: &LoadSecond) {
@@ -165,9 +160,7 @@ mod tests {
         let mut sinks = Sinks::default();
         let out = |shared: &Shared| -> Out { Box::new(shared.clone()) };
         sinks.add(Stream::Hlog, &sample.about, "a".into(), out(&log)).unwrap();
-        assert!(!sinks.wants_rows());
         sinks.add(Stream::Csv, &sample.about, "b".into(), out(&table)).unwrap();
-        assert!(sinks.wants_rows());
         sinks.second(0, &sample.all);
         sinks.rows(&[row(), row()]);
         assert!(sinks.finish().is_empty());
