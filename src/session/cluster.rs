@@ -153,6 +153,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
             cpus: cluster.generator_cpus,
             memory_bytes: GENERATOR_MEMORY.0,
             deadline: length + AROUND,
+            grace: kubernetes::GRACE,
             away_from: Default::default(),
         },
         arguments,
@@ -192,8 +193,10 @@ fn whose() -> String {
 /// A session goes on, there is no such Deployment, or the cluster does not do what it takes.
 pub fn restore(found: &Found, deployment: &str, is_confirmed: bool) -> Result<Restored, TuneError> {
     let (api, namespace) = (&*found.api, &found.namespace);
-    let lease = Lease::take(api, namespace, deployment, &whose());
     let in_words = |words: String| PlaceError::Elsewhere(words);
+    let run = Lease::run_of(api, namespace, deployment);
+    let run = run.map_err(|error| in_words(error.to_string()))?;
+    let lease = Lease::take(api, namespace, deployment, (&whose(), None));
     let lease = match lease {
         Ok(lease) => Some(lease),
         Err(LeaseError::Held { .. }) if is_confirmed => None,
@@ -206,7 +209,7 @@ pub fn restore(found: &Found, deployment: &str, is_confirmed: bool) -> Result<Re
         }
         Err(LeaseError::Api(error)) => return Err(in_words(error.to_string()).into()),
     };
-    kubernetes::remove_generators(api, namespace, deployment)
+    kubernetes::remove_generators(api, namespace, deployment, run)
         .map_err(|error| in_words(error.to_string()))?;
     let restored = kubernetes::restore(api, namespace, deployment, (None, true));
     let restored = restored.map_err(|error| in_words(error.to_string()))?;

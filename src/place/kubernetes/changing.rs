@@ -244,16 +244,25 @@ pub fn restore(
 }
 
 /// Removes the pods that a session which was killed would send loads with, by what is written on
-/// the Deployment: the cluster itself would only do it at their deadline.
+/// the Deployment, or before it was changed by the `run` of its Lease: the cluster itself would
+/// only do it at their deadline.
 ///
 /// # Errors
 /// They may not be removed, there is no such Deployment, or the API server does not answer.
-pub fn remove_generators(api: &dyn Api, namespace: &str, name: &str) -> Result<(), ChangeError> {
+pub fn remove_generators(
+    api: &dyn Api,
+    namespace: &str,
+    name: &str,
+    run: Option<String>,
+) -> Result<(), ChangeError> {
     let object = read(api, namespace, name)?;
-    let Some(before) = deployment::before(&object) else { return Ok(()) };
+    let changed = deployment::before(&object).map(|before| before.run);
     let jobs = paths::of_group("batch/v1", namespace, "jobs");
-    let collector = objects::name(&before.run, objects::COLLECTOR);
-    Ok(patiently(|| api.delete(&format!("{jobs}/{collector}")))?)
+    for run in changed.into_iter().chain(run) {
+        let collector = objects::name(&run, objects::COLLECTOR);
+        patiently(|| api.delete(&format!("{jobs}/{collector}")))?;
+    }
+    Ok(())
 }
 
 /// Lets its autoscalers go. Returns how many were held.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::api::{Api, ApiError, Lines, items};
 use super::objects::{self, PodOf};
 use super::paths;
-use super::patience::OUTAGE;
+use super::patience::{OUTAGE, patiently};
 use super::pods::{self, State};
 use crate::fleet::{OnLoss, Relay};
 use crate::terms::StopSignal;
@@ -180,7 +180,9 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// The API server has not answered for a minute, or the pod's node.
     pub fn next_said(&mut self) -> Result<Option<Said>, FleetError> {
-        while let Some(line) = self.next_line()? {
+        // Old lines that come again are no sign of life.
+        let began = Instant::now();
+        while let Some(line) = self.next_line(began)? {
             match Relay::read(&line) {
                 Some((number, _)) if number <= self.seen => {}
                 Some((number, relay)) => {
@@ -193,8 +195,7 @@ impl<'a> Fleet<'a> {
         Ok(None)
     }
 
-    fn next_line(&mut self) -> Result<Option<String>, FleetError> {
-        let began = Instant::now();
+    fn next_line(&mut self, began: Instant) -> Result<Option<String>, FleetError> {
         loop {
             let next = match &mut self.lines {
                 Some(lines) => lines.next(),
@@ -247,7 +248,7 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// It could not be told.
     pub fn stop(&self) -> Result<(), FleetError> {
-        Ok(self.api.delete(&self.pod_path())?)
+        Ok(patiently(|| self.api.delete(&self.pod_path()))?)
     }
 
     /// Runs a program in the collector's pod to its end.
@@ -450,6 +451,7 @@ mod tests {
             cpus: 1.0,
             memory_bytes: 1 << 28,
             deadline: Duration::from_secs(60),
+            grace: objects::GRACE,
             away_from: BTreeMap::new(),
         };
         Order {

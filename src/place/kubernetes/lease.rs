@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
+use super::deployment::RUN;
 use super::objects::belongs_to;
 use super::paths;
 use super::patience::patiently;
@@ -54,7 +55,7 @@ impl<'a> Lease<'a> {
         api: &'a dyn Api,
         namespace: &str,
         deployment: &str,
-        holder: &str,
+        (holder, run): (&str, Option<&str>),
     ) -> Result<Self, LeaseError> {
         let (collection, name) = (collection(namespace), name_of(deployment));
         let path = format!("{collection}/{name}");
@@ -74,12 +75,13 @@ impl<'a> Lease<'a> {
         let object = json!({
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": { "name": name, "labels": { "app.kubernetes.io/managed-by": "sweetspot" } },
+            "metadata": { "name": name, "annotations": annotations(run),
+                "labels": { "app.kubernetes.io/managed-by": "sweetspot" } },
             "spec": spec,
         });
         let taken = patiently(|| match &found {
             // Of two that take it over, one finds it as it was.
-            Some(found) => api.patch(&path, &taken_over(found, &spec)),
+            Some(found) => api.patch(&path, &taken_over(found, (&spec, run))),
             None => api.create(&collection, &object),
         });
         if let Err(error) = taken {
@@ -98,6 +100,20 @@ impl<'a> Lease<'a> {
         }
         let (holder, signed) = (holder.to_string(), Cell::new(Instant::now()));
         Ok(Self { api, path, holder, signed })
+    }
+
+    /// The run of whoever holds it, or has held it last and was killed. `None`: nobody has.
+    ///
+    /// # Errors
+    /// It may not be read, or the API server does not answer.
+    pub fn run_of(
+        api: &dyn Api,
+        namespace: &str,
+        deployment: &str,
+    ) -> Result<Option<String>, ApiError> {
+        let path = format!("{}/{}", collection(namespace), name_of(deployment));
+        let found = patiently(|| api.get(&path))?.unwrap_or_default();
+        Ok(found["metadata"]["annotations"][RUN].as_str().map(str::to_string))
     }
 
     /// From now on the cluster removes it with this object, should we not be there any more.
@@ -163,12 +179,18 @@ fn name_of(deployment: &str) -> String {
 }
 
 /// Operations that give it to somebody else as long as it is what was found.
-fn taken_over(found: &Value, spec: &Value) -> Value {
+fn taken_over(found: &Value, (spec, run): (&Value, Option<&str>)) -> Value {
     let version = &found["metadata"]["resourceVersion"];
     json!([
         { "op": "test", "path": "/metadata/resourceVersion", "value": version },
         { "op": "replace", "path": "/spec", "value": spec },
+        { "op": "add", "path": "/metadata/annotations", "value": annotations(run) },
     ])
+}
+
+/// Whose pods are to be removed should its holder be killed.
+fn annotations(run: Option<&str>) -> Value {
+    run.map_or_else(|| json!({}), |run| json!({ (RUN): run }))
 }
 
 /// Who holds this Lease now and until when; `None`: its holder has given no sign for too long.

@@ -47,7 +47,7 @@ pub use fitness::{Fitness, look};
 pub use fleet::{Fleet, FleetError, Order, Said};
 pub use found::machine_of;
 pub use lease::{Lease, LeaseError};
-pub use objects::PodOf;
+pub use objects::{GRACE, PodOf};
 pub use on_nodes::look as look_from_nodes;
 pub use own_app::OwnApp;
 pub use trials::{Pods, PodsSettings};

@@ -19,9 +19,14 @@ pub struct PodOf {
     pub memory_bytes: u64,
     /// For everything, from its beginning: then the cluster ends it.
     pub deadline: Duration,
+    /// For replies that are awaited once it is asked to end.
+    pub grace: Duration,
     /// Generators are kept away from nodes that run pods with these labels, where there are others.
     pub away_from: BTreeMap<String, String>,
 }
+
+/// For what ends at once.
+pub const GRACE: Duration = Duration::from_secs(30);
 
 /// Seconds that what is over stays where we are not there any more to remove it.
 const KEPT_S: u32 = 60;
@@ -187,7 +192,7 @@ fn job(
         "restartPolicy": "Never",
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
-        "terminationGracePeriodSeconds": 30,
+        "terminationGracePeriodSeconds": pod.grace.as_secs(),
         "securityContext": { "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } },
         "containers": [container],
         "volumes": [{ "name": "tmp", "emptyDir": {} }, files],
@@ -236,6 +241,7 @@ mod tests {
             cpus: 1.5,
             memory_bytes: 256 << 20,
             deadline: Duration::from_secs(600),
+            grace: GRACE,
             away_from: BTreeMap::from([("app".to_string(), "shop".to_string())]),
         }
     }

@@ -57,6 +57,7 @@ pub fn look(
         cpus: 0.01,
         memory_bytes: 64 << 20,
         deadline: STAY,
+        grace: objects::GRACE,
         away_from: Default::default(),
     };
     let jobs = paths::of_group("batch/v1", namespace, "jobs");

@@ -137,7 +137,7 @@ impl<'a> Pods<'a> {
         let (namespace, name) = (&settings.namespace, &settings.deployment);
         let made = settings.own.as_ref().map(|own| own.make(api, namespace, name));
         let made = made.transpose().map_err(cluster)?;
-        let lease = Lease::take(api, namespace, name, &settings.holder)
+        let lease = Lease::take(api, namespace, name, (&settings.holder, Some(&settings.run)))
             .map_err(|error| PlaceError::Elsewhere(held(&error, name)))?;
         let changing = Changing::read(api, namespace, name, &settings.run).map_err(cluster)?;
         let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {name}: {why}"));

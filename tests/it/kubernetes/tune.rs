@@ -253,7 +253,7 @@ fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
     let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
     let everything = "deployments,services,replicasets,jobs,secrets,leases";
     let objects = namespace.listed(everything);
-    let asked = ["--pods", "1,2", "--workers", "2", "--threads", "4", "--budget", "4m", "--json"];
+    let asked = ["--pods", "1,2", "--workers", "2", "--threads", "4", "--budget", "5m", "--json"];
     let mut command = namespace.tune_image(folder.path(), &asked);
     command.env("KUBECONFIG", &account);
     let mut running = Running::begin(command);
