@@ -26,6 +26,13 @@ if [ -e pid ]; then
     # Nobody may have waited for one that has ended.
     while [ -e /proc/$pid ] && ! grep -q ') Z ' /proc/$pid/stat; do sleep 0.02; done
 fi
+if [ -e hosts ]; then
+    # A new machine or container each time: another address behind the same name.
+    number=$(($(cat number) % 9 + 1))
+    echo "$number" >number
+    echo "127.0.0.1$number:$(cut -d: -f2 address)" >address
+    echo "127.0.0.1$number app.test" >hosts
+fi
 [ "$2" != 7 ] || { echo "could not reach postgres://shop:s3cret@db/shop"; exit 3; }
 [ ! -e broken ] || { echo "the platform is down"; exit 4; }
 # Elsewhere nothing of who typed the command is there.
@@ -126,6 +133,24 @@ fn an_app_elsewhere_is_tuned_by_its_own_commands_and_runs_as_before() {
     let missing = site.run(&["verify", "last"]);
     missing.assert_code(2);
     missing.assert_says(&["measured an app elsewhere", "--apply"]);
+}
+
+/// In a mount namespace of its own, whose names the script changes.
+#[test]
+fn an_app_that_has_another_address_with_each_setting_is_found_by_its_name() {
+    let (site, mut moving) = (Site::new(&[]), Elsewhere::new());
+    write_files(moving.folder.path(), &[("hosts", "127.0.0.1 app.test\n"), ("number", "0")]);
+    moving.url = moving.url.replace("127.0.0.1", "app.test");
+    let tune = moving.tune(&site, &["--threads", "8", "--today", "1x8", "--json"]);
+    let bind =
+        format!("mount --bind '{}' /etc/hosts && exec \"$@\"", moving.path("hosts").display());
+    let mut apart = site.command_of("unshare".as_ref(), &["--mount", "sh", "-c", &bind, "sh"]);
+    apart.arg(tune.get_program()).args(tune.get_args());
+    let ended = Running::begin(apart).end();
+    ended.assert_code(0);
+    assert_eq!(configuration(&ended.json()["decision"]), (1, 8));
+    let starts: u32 = fs::read_to_string(moving.path("number")).unwrap().trim().parse().unwrap();
+    assert!(starts > 1 && moving.setting() == "1 x 1", "{starts}");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use super::name::ServiceName;
 #[serde(rename_all = "camelCase")]
 pub struct Service {
     pub status: String,
-    /// The revision that it runs, as an ARN.
+    /// The revision that it runs, as an ARN; empty where task sets have theirs.
+    #[serde(default)]
     pub task_definition: String,
     pub desired_count: u32,
     #[serde(default)]
