@@ -71,13 +71,7 @@ pub fn recognise(folder: &Path) -> Result<App, AppError> {
 /// # Errors
 /// As [`recognise`]; also when what the hint names is not there.
 pub fn recognise_as(folder: &Path, hint: AppHint<'_>) -> Result<App, AppError> {
-    let folder = fs::canonicalize(folder).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => AppError::NoFolder { folder: folder.to_path_buf() },
-        _ => AppError::Unreadable { path: folder.to_path_buf(), source },
-    })?;
-    if !folder.is_dir() {
-        return Err(AppError::NotAFolder { path: folder });
-    }
+    let folder = folder_there(folder)?;
     if let Some(entry) = hint.entry {
         return with_entry(&folder, entry, hint);
     }
@@ -95,6 +89,21 @@ pub fn recognise_as(folder: &Path, hint: AppHint<'_>) -> Result<App, AppError> {
             find_below(&folder).map_or(Err(error), |below| rack_app(&below, RACKUP))
         }
         Err(error) => Err(error),
+    }
+}
+
+/// A folder that the user names, by its whole path.
+///
+/// # Errors
+/// It is not there, is none, or may not be looked at.
+pub fn folder_there(folder: &Path) -> Result<PathBuf, AppError> {
+    let whole = fs::canonicalize(folder).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => AppError::NoFolder { folder: folder.to_path_buf() },
+        _ => AppError::Unreadable { path: folder.to_path_buf(), source },
+    })?;
+    match whole.is_dir() {
+        true => Ok(whole),
+        false => Err(AppError::NotAFolder { path: whole }),
     }
 }
 

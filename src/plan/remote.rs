@@ -17,7 +17,7 @@ use super::options::Key;
 use super::pods;
 use super::record::Subject;
 use super::remote_error::RemoteError;
-use super::settings::{Settings, Sourced};
+use super::settings::{SWITCH, Settings, Sourced};
 use super::start;
 use super::traffic::Url;
 use crate::place::remote::Host;
@@ -165,8 +165,6 @@ fn platform(settings: &Settings<'_>) -> Result<Option<(Platform, Key)>, PlanErro
     }
     Ok(settings.get(Key::Apply).map(|_| (Platform::Any, Key::Apply)))
 }
-
-const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 fn command_of(settings: &Settings<'_>, key: Key) -> Result<Option<String>, PlanError> {
     let given = settings.get(key);

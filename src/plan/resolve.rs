@@ -22,7 +22,7 @@ use super::record::{Subject, allowance};
 use super::remote;
 use super::run_as::run_as;
 use super::server::{check_programs, choose_server};
-use super::settings::{Given, Settings, Sourced, flag, hidden};
+use super::settings::{Given, SWITCH, Settings, Sourced, flag, hidden};
 use super::start;
 use super::targets::targets;
 use super::variable::parse_variable;
@@ -275,7 +275,7 @@ fn probe(
     adapter: &'static dyn Adapter,
 ) -> Result<Sourced<bool>, PlanError> {
     or_default(settings.get(Key::Probe), false, |given| {
-        let probe = given.choice(&[("true", true), ("false", false)])?;
+        let probe = given.choice(&SWITCH)?;
         if probe.value && !adapter.about().can_be_probed() {
             let (server, probed) = (adapter.about().title, known(|about| about.title));
             return Err(given.problem(Problem::NoProbe { server, probed }));

@@ -23,6 +23,9 @@ impl<T> Sourced<T> {
     }
 }
 
+/// The values of what is or is not.
+pub const SWITCH: [(&str, bool); 2] = [("true", true), ("false", false)];
+
 /// On the command line.
 pub fn flag(key: Key) -> Origin {
     Origin::Flag { name: key.name() }

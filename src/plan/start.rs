@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use super::app_error::AppError;
+use super::app::folder_there;
 use super::error::{PlanError, Problem};
 use super::options::Key;
 use super::range::parse_counts;
@@ -87,14 +86,7 @@ pub fn folder(settings: &Settings<'_>) -> Result<(PathBuf, PlanSource), PlanErro
         Some(named) => (named.value, named.source),
         None => (settings.plan_folder.clone(), PlanSource::App),
     };
-    let folder = fs::canonicalize(&named).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => AppError::NoFolder { folder: named },
-        _ => AppError::Unreadable { path: named, source: error },
-    })?;
-    match folder.is_dir() {
-        true => Ok((folder, source)),
-        false => Err(AppError::NotAFolder { path: folder }.into()),
-    }
+    Ok((folder_there(&named)?, source))
 }
 
 /// A command taken apart as a shell would, its places checked.

@@ -200,7 +200,7 @@ pub fn in_the_way(
 }
 
 /// `6.4.2` is (6, 4).
-fn first_two(version: &str) -> Option<(u32, u32)> {
+pub fn first_two(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split('.').map(|part| part.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }

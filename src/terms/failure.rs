@@ -1,6 +1,8 @@
 //! Why a server did not become ready, or ended; and what to do about it.
 
 use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,6 +167,16 @@ pub enum ProcessEnd {
     Signal(i32),
     /// As the operating system says it.
     Other(String),
+}
+
+impl From<ExitStatus> for ProcessEnd {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::ExitStatus(code),
+            (None, Some(signal)) => Self::Signal(signal),
+            (None, None) => Self::Other(status.to_string()),
+        }
+    }
 }
 
 impl ProcessEnd {

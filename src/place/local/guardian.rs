@@ -279,7 +279,7 @@ impl Guardian {
             match processes::reap(None) {
                 Reaped::Child { pid, status } if self.started.contains(&pid) => {
                     self.started.retain(|started| *started != pid);
-                    let status = process_end(ExitStatus::from_raw(status));
+                    let status = ProcessEnd::from(ExitStatus::from_raw(status));
                     self.say(&Reply::Exited { pid, status });
                 }
                 Reaped::Child { .. } => {}
@@ -332,14 +332,6 @@ impl Guardian {
         let mut stdout = io::stdout().lock();
         let written = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
         self.is_read = written.is_ok();
-    }
-}
-
-fn process_end(status: ExitStatus) -> ProcessEnd {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => ProcessEnd::ExitStatus(code),
-        (None, Some(signal)) => ProcessEnd::Signal(signal),
-        (None, None) => ProcessEnd::Other(status.to_string()),
     }
 }
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ pub fn run(
     let deadline = Instant::now() + patience;
     let end = loop {
         if let Some(status) = child.try_wait()? {
-            break Some(end_of(status));
+            break Some(status.into());
         }
         if Instant::now() >= deadline || stop.requested() == StopRequest::Now {
             end(&mut child);
@@ -129,14 +129,6 @@ pub fn end(child: &mut Child) {
     let _ = kill_process_group(group, Signal::KILL);
     // Killed, it ends; that it cannot be waited for would mean that it has been already.
     let _ = child.wait();
-}
-
-fn end_of(status: ExitStatus) -> ProcessEnd {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => ProcessEnd::ExitStatus(code),
-        (None, Some(signal)) => ProcessEnd::Signal(signal),
-        (None, None) => ProcessEnd::Other(status.to_string()),
-    }
 }
 
 fn tail(file: &mut File) -> io::Result<Vec<String>> {

@@ -19,9 +19,6 @@ pub fn headline(story: &Story, found: &Found<'_>, language: Language) -> Option<
         return Some(say.nothing_holds(found, rate));
     }
     let chosen = objective.front.iter().find(|setting| setting.chosen)?;
-    if objective.held == Some(Verdict::No) {
-        return None;
-    }
     let is_todays = story.chosen() == story.current_configuration();
     let because = |why: Why<'_>| Some(say.run_because(found, is_todays, &why));
     if let (Some(rate), Some(Verdict::Undecided)) = (rate, objective.held) {

@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 
+use crate::server::knobs::first_two;
 use crate::server::{Inspection, InspectionError, Obeys, inspection};
 use crate::terms::{PythonRemark, Remark, SettingsError};
 
@@ -49,8 +50,7 @@ fn remarks(options: &Options) -> Vec<Remark> {
 }
 
 fn replaces_workers(version: &str) -> bool {
-    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
-    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= REPLACES
+    first_two(version).is_some_and(|version| version >= REPLACES)
 }
 
 #[cfg(test)]

@@ -32,7 +32,9 @@ pub fn sentence(obstacle: &Obstacle) -> String {
             format!("this Ruby ({runtime}) was built without YJIT")
         }
         Obstacle::NoTimeLeft { more_s } => {
-            format!("no time was left to try it: {:.0} minutes more would do", more_s / 60.0)
+            let minutes = (more_s / 60.0).round().max(1.0);
+            let plural = if minutes == 1.0 { "" } else { "s" };
+            format!("no time was left to try it: {minutes} minute{plural} more would do")
         }
         Obstacle::SessionEnded => "the session ended before it was tried".into(),
     }
