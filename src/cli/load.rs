@@ -125,7 +125,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 struct Begun {
     about: About,
     sinks: Sinks,
-    /// Why a stream could not be opened: no load is sent.
+    /// Why a stream could not be opened: the load is ended at once.
     refused: Option<anyhow::Error>,
 }
 

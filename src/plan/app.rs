@@ -49,9 +49,10 @@ pub fn is_entry(entry: &str) -> bool {
     is_rackup(entry) || node::is_entry(entry) || is_below(entry) || python::is_entry(entry)
 }
 
-/// A file in a folder of the app's, whatever its ending: `bin/www`.
+/// A file without an ending in a folder of the app's, which Node runs too: `bin/www`.
 fn is_below(entry: &str) -> bool {
-    entry.contains('/') && !entry.contains(':')
+    let has_ending = Path::new(entry).extension().is_some();
+    entry.contains('/') && !entry.contains(':') && !has_ending
 }
 
 fn is_rackup(entry: &str) -> bool {

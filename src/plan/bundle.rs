@@ -19,22 +19,27 @@ pub struct Bundle {
 }
 
 /// The bundle of this folder, or as Bundler has it of the next folder above, up to the root of the
-/// repository; `None` without a Gemfile.
+/// repository, where that has a server; `None` without a Gemfile.
 ///
 /// # Errors
-/// A Gemfile without its lock file, or one that cannot be read.
-pub fn read_bundle(folder: &Path) -> Result<Option<Bundle>, AppError> {
-    let found = up_to_the_repository(folder).find_map(|folder| {
+/// A Gemfile of its own without a lock file, or one that cannot be read.
+pub fn read_bundle(asked: &Path) -> Result<Option<Bundle>, AppError> {
+    let found = up_to_the_repository(asked).find_map(|folder| {
         let of = GEMFILES.iter().find(|(gemfile, _)| folder.join(gemfile).is_file());
         of.map(|(gemfile, lock)| (folder, gemfile, lock))
     });
     let Some((folder, gemfile, lock)) = found else { return Ok(None) };
-    let path = folder.join(lock);
+    let (path, is_own) = (folder.join(lock), folder == asked);
+    if !path.is_file() && !is_own {
+        return Ok(None);
+    }
     if !path.is_file() {
         return Err(AppError::NoLock { gemfile: folder.join(gemfile), lock });
     }
     let gems = locked_gems(&read(&path)?);
-    Ok(Some(Bundle { lock: path, gems }))
+    let bundle = Bundle { lock: path, gems };
+    // One above that has no server is for other tools.
+    Ok(Some(bundle).filter(|bundle| is_own || bundle.server().is_ok()))
 }
 
 /// This folder and those above it to the one that git keeps; without one this folder alone, since
@@ -92,9 +97,10 @@ mod tests {
         assert!(read_bundle(&app).unwrap().is_none());
         fs::create_dir(root.path().join(".git")).unwrap();
         assert!(read_bundle(&app).unwrap().unwrap().has("puma"));
+        fs::write(root.path().join("Gemfile.lock"), "    rubocop (1.60.0)\n").unwrap();
+        assert!(read_bundle(&app).unwrap().is_none(), "it is for other tools");
         fs::remove_file(root.path().join("Gemfile.lock")).unwrap();
-        let error = read_bundle(&app).err().unwrap().to_string();
-        assert!(error.contains(&root.path().join("Gemfile").display().to_string()), "{error}");
+        assert!(read_bundle(&app).unwrap().is_none());
     }
 
     #[test]

@@ -42,15 +42,20 @@ pub fn recognise(folder: &Path) -> Result<Option<App>, AppError> {
         true => serde_json::from_str(&read(&file)?).unwrap_or_default(),
         false => Value::Null,
     };
+    let main = package["main"].as_str();
     let scripts = SCRIPTS.iter().filter_map(|name| package["scripts"][*name].as_str());
     let started = scripts.filter_map(started).find_map(|Started { flags, module }| {
-        Some(App { start_flags: flags, ..app(folder, &file_of(folder, &module)?) })
+        // Of a folder its package says which file that is.
+        let module = if matches!(&*module, "." | "./") { main.unwrap_or(".") } else { &*module };
+        Some(App { start_flags: flags, ..app(folder, &file_of(folder, module)?) })
     });
     if started.is_some() {
         return Ok(started);
     }
     let is_there = |entry: &&str| folder.join(entry).is_file();
-    let main = package["main"].as_str().and_then(|module| file_of(folder, module));
+    // A page of a site may be it too.
+    let may_run = |file: &String| is_entry(file) || Path::new(file).extension().is_none();
+    let main = main.and_then(|module| file_of(folder, module)).filter(may_run);
     let found = main.or_else(|| FILES.into_iter().find(is_there).map(str::to_string));
     match (found, file.is_file()) {
         (Some(entry), _) => Ok(Some(app(folder, &entry))),
@@ -85,22 +90,44 @@ struct Started {
     module: String,
 }
 
-/// What the first command of a script that runs node runs; variables before it are left out.
+/// Flags of node's behind which their value stands.
+const WITH_VALUE: [&str; 10] = [
+    "-r",
+    "--require",
+    "--import",
+    "--loader",
+    "--experimental-loader",
+    "-C",
+    "--conditions",
+    "--env-file",
+    "--env-file-if-exists",
+    "--watch-path",
+];
+
+/// Flags for those who develop it: another process would be the app's.
+const OF_DEVELOPMENT: [&str; 2] = ["--watch", "--inspect"];
+
+/// What the first command of a script that runs node runs, unless that is a tool; variables before
+/// it are left out, and so are flags that are the shell's to fill in.
 fn started(script: &str) -> Option<Started> {
     script.split([';', '&', '|']).find_map(|command| {
+        let words = shlex::split(command)?;
         let is_before = |word: &&str| word.contains('=') || BEFORE.contains(word);
-        let mut words = command.split_whitespace().skip_while(is_before);
+        let mut words = words.iter().map(String::as_str).skip_while(is_before);
         if words.next()? != "node" {
             return None;
         }
         let mut flags = Vec::new();
         while let Some(word) = words.next() {
             if !word.starts_with('-') {
-                return Some(Started { flags, module: word.to_string() });
+                let module = word.to_string();
+                return (!word.contains("node_modules/")).then_some(Started { flags, module });
             }
-            flags.push(word.to_string());
-            if matches!(word, "-r" | "--require" | "--import" | "--loader") {
-                flags.extend(words.next().map(str::to_string));
+            let value = if WITH_VALUE.contains(&word) { words.next() } else { None };
+            let is_left_out = OF_DEVELOPMENT.iter().any(|start| word.starts_with(start));
+            let all = [Some(word), value].into_iter().flatten();
+            if !is_left_out && all.clone().all(|it| !it.contains('$')) {
+                flags.extend(all.map(str::to_string));
             }
         }
         None
@@ -135,6 +162,15 @@ mod tests {
             (start("cross-env A=1 node --env-file=.env src/a.ts"), "src/a.ts", "--env-file=.env"),
             (start("npm run build && exec node dist/main"), "dist/main.js", ""),
             (start("node ."), "./index.js", ""),
+            (
+                start("node --env-file .env -r 'dotenv/config' a.js"),
+                "a.js",
+                "--env-file .env -r dotenv/config",
+            ),
+            (start("node --watch --max-old-space-size=$MB src/a.js"), "src/a.js", ""),
+            (start("node node_modules/next/dist/bin/next start"), "server.js", ""),
+            ("{\"main\":\"index.html\"}".into(), "app.js", ""),
+            ("{\"main\":\"lib/a.js\",\"scripts\":{\"start\":\"node .\"}}".into(), "lib/a.js", ""),
             (start("next start"), "server.js", ""),
             (
                 "{\"scripts\":{\"start\":\"nest start\",\"start:prod\":\"node dist/main\"}}".into(),

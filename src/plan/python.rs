@@ -85,16 +85,23 @@ pub fn recognise(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, App
 /// Servers that are told on the command line what they run.
 const SERVERS: [&str; 5] = ["gunicorn", "uvicorn", "hypercorn", "daphne", "granian"];
 
+/// Those of them that run ASGI unless the module shows something else.
+const OF_ASGI: [&str; 3] = ["uvicorn", "hypercorn", "daphne"];
+
 /// What the command that deploys the app has its server run, where that module is there.
 fn commanded(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, AppError> {
     let is_module = |word: &str| {
         let (module, _) = word.split_once(':').unwrap_or((word, ""));
         let is_named = word.contains(':') || module.ends_with("wsgi") || module.ends_with("asgi");
-        is_named && is_entry(word) && file_of(folder, module).is_some()
+        // Words end at quotes, in the midst of a call with arguments.
+        let is_whole = word.matches('(').count() == word.matches(')').count();
+        is_named && is_whole && is_entry(word) && file_of(folder, module).is_some()
     };
     let deployment = Deployment::read(folder);
     let Some(entry) = deployment.entry_of(&SERVERS, is_module) else { return Ok(None) };
-    let app = with_entry(folder, &entry, wanted)?;
+    let is_asgi = deployment.entry_of(&OF_ASGI, is_module).as_ref() == Some(&entry);
+    let likely = if is_asgi && wanted.is_empty() { &[Framework::Asgi] } else { wanted };
+    let app = with_entry(folder, &entry, likely)?;
     Ok(Some(app).filter(|app| wanted.is_empty() || wanted.contains(&app.framework)))
 }
 
@@ -104,7 +111,9 @@ fn commanded(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, AppErro
 /// A file that cannot be read.
 pub fn with_entry(folder: &Path, entry: &str, wanted: &[Framework]) -> Result<App, AppError> {
     let module = entry.split(':').next().unwrap_or_default();
-    let kind = match file_of(folder, module) {
+    // One below `src` is installed, and found by its name alone.
+    let installed = || file_of(&folder.join("src"), module);
+    let kind = match file_of(folder, module).or_else(installed) {
         Some(file) => kind_in(&read(&file)?),
         // It may be installed elsewhere; the server will say.
         None => None,
@@ -387,6 +396,22 @@ mod tests {
                 "app:api",
                 Wsgi,
             ),
+            (
+                &[
+                    ("app/main.py", "from app.made import app\n"),
+                    ("Procfile", "web: uvicorn app.main:app\n"),
+                ],
+                "app.main:app",
+                Asgi,
+            ),
+            (
+                &[
+                    ("app.py", "def create_app(name='a'):\n    return Flask(name)\n"),
+                    ("Procfile", "web: gunicorn \"app:create_app('production')\"\n"),
+                ],
+                "app:create_app()",
+                Wsgi,
+            ),
             // Made for the server, whatever else stands beside it.
             (
                 &[("app.py", "app = Flask('a')\n"), ("wsgi.py", "from app import app\n")],
@@ -419,13 +444,18 @@ mod tests {
 
     #[test]
     fn an_entry_that_was_named_is_looked_into() {
-        let files = [("api/http.py", "service = Starlette()\n"), ("b.py", "x = 1\n")];
+        let files = [
+            ("api/http.py", "service = Starlette()\n"),
+            ("b.py", "x = 1\n"),
+            ("src/installed.py", "app = FastAPI()\n"),
+        ];
         let folder = folder_with(&files);
         let named = |entry, wanted: &[Framework]| {
             let app = with_entry(folder.path(), entry, wanted).unwrap();
             (app.entry, app.framework)
         };
         assert_eq!(named("api.http:service", &[]).1, Framework::Asgi);
+        assert_eq!(named("installed:app", &[]).1, Framework::Asgi);
         assert_eq!(named("b:x", &[]).1, Framework::Wsgi);
         assert_eq!(named("b:x", &[Framework::Asgi]).1, Framework::Asgi);
         assert_eq!(named("shop.asgi", &[]), ("shop.asgi:application".into(), Framework::Asgi));

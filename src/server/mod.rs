@@ -17,6 +17,7 @@ mod knobs;
 mod manifest;
 mod nginx;
 mod node;
+mod obeys;
 mod php_fpm;
 pub mod pods;
 mod printed;
@@ -49,13 +50,14 @@ pub use self::failure::own_message;
 pub use self::flags::{FlagNames, Flags};
 pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
+pub use self::obeys::{MinThreads, Obeys};
 pub use self::printed::{Printed, printed};
 pub use self::proxy::{Ports, Proxy};
 pub use self::rack::probe::{
     OPTIONS as PROBE_OPTIONS, socket as probe_socket, standing_alone as probe_standing_alone,
 };
 pub use self::run_as::RunAs;
-pub use self::seen::{has_one_thread, recognise_failure, role, serves_requests};
+pub use self::seen::{has_one_thread, is_serving, recognise_failure, role, serves_requests};
 pub use self::variables::Variables;
 pub use crate::terms::Framework;
 
@@ -392,39 +394,6 @@ pub struct Inspection {
     pub remarks: Vec<Remark>,
 }
 
-/// The environment variables that an app's own settings follow; `None` where they hold a fixed
-/// number, or one that follows no variable we know.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Obeys {
-    pub workers: Option<String>,
-    /// The most threads of a worker.
-    pub max_threads: Option<String>,
-    pub min_threads: MinThreads,
-}
-
-impl Obeys {
-    /// The variable that gives the app this many workers, where it follows one.
-    pub fn workers_alone(&self, configuration: Configuration) -> BTreeMap<String, String> {
-        let variable = self.workers.iter();
-        variable.map(|name| (name.clone(), configuration.workers.to_string())).collect()
-    }
-}
-
-/// Where the least threads of a worker come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MinThreads {
-    /// A variable, often the same as for the most.
-    Variable(String),
-    /// Always this number; the most cannot be set below that.
-    Fixed(u16),
-}
-
-impl Default for MinThreads {
-    fn default() -> Self {
-        Self::Fixed(0)
-    }
-}
-
 /// An app's settings that cannot be read or run.
 #[derive(Debug, PartialEq)]
 pub struct InspectionError {
@@ -473,6 +442,12 @@ pub trait Adapter: Sync {
 
     /// How the names of the threads begin that answer requests, where it gives them names.
     fn serving_threads(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// How the name of the thread begins that takes connections in each process which serves, also
+    /// where none answers a request at the moment.
+    fn listening_threads(&self) -> &'static [&'static str] {
         &[]
     }
 

@@ -31,6 +31,12 @@ pub fn has_one_thread(title: &str) -> bool {
     title.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| names.contains(&word))
 }
 
+/// Is a thread of this name one of those that a process has which serves, in any of the servers?
+pub fn is_serving(thread: &str) -> bool {
+    let mut known = ADAPTERS.iter().flat_map(|adapter| adapter.listening_threads());
+    serves_requests(thread) || known.any(|start| thread.starts_with(start))
+}
+
 /// Is a thread of this name one of those that answer requests, in any of the servers?
 pub fn serves_requests(thread: &str) -> bool {
     let mut known = ADAPTERS.iter().flat_map(|adapter| adapter.serving_threads());

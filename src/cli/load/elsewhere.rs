@@ -45,7 +45,10 @@ const TARGETS: &str = "--targets";
 
 /// Options whose value may be secret, or a file behind `@`: they become files, which nobody sees
 /// who may only look at processes or pods.
-const SECRETS: [&str; 5] = ["-H", "--header", "-d", "--data", "--user"];
+const SECRETS: [&str; 5] = ["-H", "--header", "-d", "--data", USER];
+
+/// A URL may have it too.
+const USER: &str = "--user";
 
 /// What others get of `typed`, everything behind the verb. `folder` stands before the name of each
 /// file there.
@@ -59,6 +62,7 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
         })
     };
     let (mut arguments, mut files): ForOthers = (Vec::new(), Vec::new());
+    let has_user = typed.iter().any(|word| apart(word).0 == USER);
     let mut words = typed.iter();
     while let Some(word) = words.next() {
         let (name, joined) = apart(word);
@@ -77,8 +81,10 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
         };
         if !is_file && !is_secret {
             match without_user(word) {
+                // Another one that is typed comes before it.
+                Some((bare, _)) if has_user => arguments.push(bare),
                 Some((bare, user)) => {
-                    arguments.extend([bare, "--user".to_string(), format!("@{}", add(user))]);
+                    arguments.extend([bare, USER.to_string(), format!("@{}", add(user))]);
                 }
                 None => arguments.push(word.clone()),
             }
@@ -112,8 +118,13 @@ fn apart(word: &str) -> (&str, Option<&str>) {
 /// A URL without the user and password in it, and these.
 fn without_user(word: &str) -> Option<(String, String)> {
     let is_one = !word.starts_with('-') && !word.contains(char::is_whitespace);
-    let user = Url::parse(word).ok().filter(|_| is_one)?.user?;
-    let start = word.find("://").map_or(0, |at| at + 3);
+    let mut user = Url::parse(word).ok().filter(|_| is_one)?.user?;
+    if !user.contains(':') {
+        user.push(':');
+    }
+    // A URL may stand in a query.
+    let is_scheme = |at: &usize| word[..*at].bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let start = word.find("://").filter(is_scheme).map_or(0, |at| at + 3);
     let end = start + word[start..].find(['/', '?', '#']).unwrap_or(word.len() - start);
     let at = start + word[start..end].rfind('@')?;
     Some((format!("{}{}", &word[..start], &word[at + 1..]), user))
@@ -167,6 +178,9 @@ mod tests {
             ("--header=X-Key:k3y", "--header @/f/file0", "X-Key:k3y"),
             ("http://me:s3c%40@shop/a?b=@c", "http://shop/a?b=@c --user @/f/file0", "me:s3c@"),
             ("me:s3cret@shop:80", "shop:80 --user @/f/file0", "me:s3cret"),
+            ("http://t0ken@shop/", "http://shop/ --user @/f/file0", "t0ken:"),
+            ("me:s@a/?to=http://x/", "a/?to=http://x/ --user @/f/file0", "me:s"),
+            ("http://a:b@shop/ --user=c:d", "http://shop/ --user @/f/file0", "c:d"),
         ] {
             let (arguments, files) = of(&typed(word), "/f/").unwrap();
             assert_eq!((arguments.join(" ").as_str(), files[0].1.as_str()), (rest, secret));

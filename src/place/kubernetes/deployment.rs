@@ -363,12 +363,20 @@ pub fn restored(today: &Value, before: &Value) -> Value {
             copy(now, &was, key);
         }
     }
-    let set: BTreeMap<String, String> = serde_json::from_str(&variables).unwrap_or_default();
+    let set = serde_json::from_str(&variables).unwrap_or_else(|_| of_names(&variables, now));
     set.iter().for_each(|(name, value)| copy_variable(now, &was, (name, value)));
     if was["env"].is_null() && now["env"] == json!([]) {
         copy(now, &was, "env");
     }
     spec
+}
+
+/// An earlier version wrote down the names of its variables alone: whatever these are now is ours.
+fn of_names(names: &str, container: &Value) -> BTreeMap<String, String> {
+    let env = container["env"].as_array().map_or(&[][..], Vec::as_slice);
+    let value = |name: &str| env[place_of(env, name)?]["value"].as_str();
+    let one = |name: &str| Some((name.to_string(), value(name)?.to_string()));
+    names.split(',').filter_map(one).collect()
 }
 
 /// Is this of its `spec` still what [`spec`] made of it?
@@ -556,6 +564,10 @@ mod tests {
         let ours = spec(&before, &wanted);
         assert_ne!(ours, before);
         assert_eq!(restored(&ours, &before), before);
+        let mut earlier = ours.clone();
+        let names = "RAILS_MAX_THREADS,WEB_CONCURRENCY";
+        earlier["template"]["metadata"]["annotations"][VARIABLES] = names.into();
+        assert_eq!(restored(&earlier, &before), before, "as an earlier version had it");
         let mut theirs = ours;
         let one = &mut theirs["template"]["spec"]["containers"][0];
         one["image"] = "shop:2".into();

@@ -53,6 +53,10 @@ impl Adapter for Puma {
         &["puma srv tp", "puma threadpool"]
     }
 
+    fn listening_threads(&self) -> &'static [&'static str] {
+        &["puma srv", "puma server"]
+    }
+
     /// From 7 on it accepts without looking for a free thread.
     fn accepts(&self, version: (u32, u32)) -> Accepts {
         if version >= (7, 0) { Accepts::Any } else { Accepts::Free }

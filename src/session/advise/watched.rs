@@ -156,14 +156,14 @@ impl Sum {
     fn walk(&mut self, sampler: &mut Sampler, second: &MonitorSecond) {
         let bytes: u64 = sampler.memory().iter().map(|process| process.pss_bytes).sum();
         self.memory_bytes = self.memory_bytes.max((bytes > 0).then_some(bytes));
-        let threads = |pid: u32| {
-            let names = monitor::thread_names(pid);
-            names.iter().filter(|name| server::serves_requests(name)).count() as u16
-        };
         let pids = || second.processes.iter().map(|process| process.pid);
-        let serving: Vec<u16> = pids().map(threads).filter(|count| *count > 0).collect();
-        self.serving = self.serving.max(serving.len() as u16);
-        let most = serving.iter().copied().max();
+        let names: Vec<Vec<String>> = pids().map(monitor::thread_names).collect();
+        let is_serving = |all: &&Vec<String>| all.iter().any(|name| server::is_serving(name));
+        self.serving = self.serving.max(names.iter().filter(is_serving).count() as u16);
+        let of_requests = |all: &Vec<String>| {
+            all.iter().filter(|name| server::serves_requests(name)).count() as u16
+        };
+        let most = names.iter().map(of_requests).max().filter(|count| *count > 0);
         let one = pids().any(|pid| server::has_one_thread(&monitor::title(pid))).then_some(1);
         self.threads = self.threads.max(most.or(one));
     }

@@ -52,7 +52,7 @@ pub(super) fn run(
     receivers: Receivers<'_>,
 ) -> Result<Finished, LoadVerbError> {
     let mut seconds = Seconds::new(prepared, receivers.second);
-    let begin = RefCell::new(Begin { tell: receivers.begin, has_begun: false });
+    let begin = RefCell::new(Begin { tell: receivers.begin, answer: None });
     let mut second = |second| {
         if begin.borrow_mut().unless_told(SECOND).is_continue() {
             seconds.take(&second);
@@ -83,15 +83,14 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Tells once that the load has begun, as its first second says.
 struct Begin<'a> {
     tell: &'a mut dyn FnMut(Duration) -> ControlFlow<()>,
-    has_begun: bool,
+    /// What was answered; `None`: it has not been told.
+    answer: Option<ControlFlow<()>>,
 }
 
 impl Begin<'_> {
     fn unless_told(&mut self, ago: Duration) -> ControlFlow<()> {
-        match std::mem::replace(&mut self.has_begun, true) {
-            true => ControlFlow::Continue(()),
-            false => (self.tell)(ago),
-        }
+        let tell = &mut self.tell;
+        *self.answer.get_or_insert_with(|| tell(ago))
     }
 }
 
