@@ -23,8 +23,13 @@ cd "$(dirname "$0")"
 if [ -e pid ]; then
     read -r pid <pid
     kill "$pid" 2>/dev/null || :
-    # Nobody may have waited for one that has ended.
-    while [ -e /proc/$pid ] && ! grep -q ') Z ' /proc/$pid/stat; do sleep 0.02; done
+    # Nobody may have waited for one that has ended, and a Puma that boots may not hear of it.
+    looks=0
+    while [ -e /proc/$pid ] && ! grep -q ') Z ' /proc/$pid/stat; do
+        looks=$((looks + 1))
+        [ "$looks" -lt 500 ] || kill -9 "-$pid" 2>/dev/null || :
+        sleep 0.02
+    done
 fi
 if [ -e hosts ]; then
     # A new machine or container each time: another address behind the same name.
