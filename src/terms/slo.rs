@@ -144,8 +144,12 @@ fn quantile(part: &str, name: &str) -> Result<Ratio, SloError> {
     if !(1.0..=99.999).contains(&percent) {
         return Err(bad());
     }
-    Ratio::new(percent / 100.0).map_err(|_| bad())
+    // What is stored and shown is text, which is to be read as the same goal.
+    Ratio::new(round_off(percent) / 100.0).map_err(|_| bad())
 }
+
+/// Seconds: beyond this, digits of a text are lost.
+const LONGEST_LIMIT_S: f64 = 1e9;
 
 fn latency_limit(part: &str, text: &str) -> Result<Duration, SloError> {
     let bad = || SloError::BadLimit { part: part.to_string(), text: text.to_string() };
@@ -158,8 +162,13 @@ fn latency_limit(part: &str, text: &str) -> Result<Duration, SloError> {
         "m" | "min" => value * 60.0,
         _ => return Err(bad()),
     };
+    let seconds = match seconds {
+        1.0.. => round_off(seconds),
+        1e-3.. => round_off(seconds * 1e3) / 1e3,
+        _ => round_off(seconds * 1e6) / 1e6,
+    };
     match Duration::try_from_secs_f64(seconds) {
-        Ok(limit) if limit > Duration::ZERO => Ok(limit),
+        Ok(limit) if limit > Duration::ZERO && seconds <= LONGEST_LIMIT_S => Ok(limit),
         _ => Err(bad()),
     }
 }
@@ -170,7 +179,7 @@ fn error_ratio(part: &str, text: &str) -> Result<Ratio, SloError> {
         Some(percent) => percent.trim().parse::<f64>().map_err(|_| bad())? / 100.0,
         None => text.parse().map_err(|_| bad())?,
     };
-    Ratio::new(value).map_err(|_| bad())
+    Ratio::new(round_off(value * 100.0) / 100.0).map_err(|_| bad())
 }
 
 /// For `#[serde(with = "slo::as_written")]`: stored as text.
@@ -251,6 +260,23 @@ impl fmt::Display for LimitText {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_goal_with_more_digits_than_are_shown_is_the_one_that_is_shown() {
+        for text in [
+            "p20.50255555555555<110m",
+            "p22.0501100000001<6600s",
+            "p95<7800039.6000001s",
+            "p95<1.23456789ms",
+            "p95<20.123456789us",
+            "errors<0.1234567891%",
+            "errors<0.00123456789",
+        ] {
+            let slo: Slo = text.parse().unwrap();
+            assert_eq!(slo.to_string().parse::<Slo>().unwrap(), slo, "{text}");
+        }
+        assert!("p1<130000000330m".parse::<Slo>().is_err());
+    }
 
     #[test]
     fn goals_are_read_and_printed_the_same() {
