@@ -137,10 +137,15 @@ impl Begun {
     fn open(&mut self, outputs: &[Output], ago: Duration) -> ControlFlow<()> {
         self.about.began = Timestamp::now() - ago;
         match outputs::open_streams(outputs, &self.about) {
-            Ok(sinks) => self.sinks = sinks,
-            Err(error) => self.refused = Some(error),
+            Ok(sinks) => {
+                self.sinks = sinks;
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                self.refused = Some(error);
+                ControlFlow::Break(())
+            }
         }
-        self.refused.as_ref().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
     }
 }
 

@@ -114,9 +114,7 @@ impl Deployment {
         let variables = self.variables.iter();
         app.env.extend(variables.map(|(name, (value, _))| (name.clone(), value.clone())));
     }
-}
 
-impl Deployment {
     /// Of these servers the one that a command starts.
     pub fn server_among(&self, adapters: &[&'static dyn Adapter]) -> Option<&'static dyn Adapter> {
         self.commands.iter().find_map(|command| {

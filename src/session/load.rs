@@ -35,7 +35,7 @@ use crate::terms::{
     Goals, LoadDoubt, LoadRun, LoadSummary, Rate, RequestRow, RouteSummary, StopSignal, Target,
     Warning,
 };
-use addresses::{addresses, reachable};
+use addresses::addresses;
 pub use asked::{Asked, ClusterAsked, FleetAsked, Role};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use describe::describe;
@@ -189,14 +189,9 @@ pub fn run(
 
 /// The load as it will be sent, to those addresses where a server listens; and the way there.
 fn on_the_way(prepared: &Prepared, stop: &StopSignal) -> (LoadSpec, Option<RouteSummary>) {
-    // Nothing is started from this process, so nothing inherits the higher limit.
-    load::raise_descriptor_limit();
-    let mut spec = prepared.spec.clone();
-    let route = match &mut spec.address {
-        Address::Tcp(addresses) => {
-            *addresses = reachable(std::mem::take(addresses));
-            route::measure(addresses, stop)
-        }
+    let spec = prepared.to_who_listens();
+    let route = match &spec.address {
+        Address::Tcp(addresses) => route::measure(addresses, stop),
         Address::Unix(_) => None,
     };
     (spec, route)

@@ -162,11 +162,8 @@ fn latency_limit(part: &str, text: &str) -> Result<Duration, SloError> {
         "m" | "min" => value * 60.0,
         _ => return Err(bad()),
     };
-    let seconds = match seconds {
-        1.0.. => round_off(seconds),
-        1e-3.. => round_off(seconds * 1e3) / 1e3,
-        _ => round_off(seconds * 1e6) / 1e6,
-    };
+    let (number, a_second, _) = in_its_unit(seconds);
+    let seconds = number / a_second;
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if limit > Duration::ZERO && seconds <= LONGEST_LIMIT_S => Ok(limit),
         _ => Err(bad()),
@@ -241,19 +238,23 @@ fn round_off(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
+/// Seconds in the unit that they are shown in: the number, how many of it make a second, its name.
+fn in_its_unit(seconds: f64) -> (f64, f64, &'static str) {
+    let (a_second, unit) = match seconds {
+        1.0.. => (1.0, "s"),
+        1e-3.. => (1e3, "ms"),
+        _ => (1e6, "us"),
+    };
+    (round_off(seconds * a_second), a_second, unit)
+}
+
 /// Seconds.
 struct LimitText(f64);
 
 impl fmt::Display for LimitText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let s = self.0;
-        if s >= 1.0 {
-            write!(f, "{}s", round_off(s))
-        } else if s >= 1e-3 {
-            write!(f, "{}ms", round_off(s * 1e3))
-        } else {
-            write!(f, "{}us", round_off(s * 1e6))
-        }
+        let (number, _, unit) = in_its_unit(self.0);
+        write!(f, "{number}{unit}")
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fs;
 
 use crate::cli::UsageError;
-use crate::plan::traffic::Url;
+use crate::plan::traffic::{self, Url};
 
 /// Arguments, and files by name.
 pub type ForOthers = (Vec<String>, Vec<(String, String)>);
@@ -122,12 +122,7 @@ fn without_user(word: &str) -> Option<(String, String)> {
     if !user.contains(':') {
         user.push(':');
     }
-    // A URL may stand in a query.
-    let is_scheme = |at: &usize| word[..*at].bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let start = word.find("://").filter(is_scheme).map_or(0, |at| at + 3);
-    let end = start + word[start..].find(['/', '?', '#']).unwrap_or(word.len() - start);
-    let at = start + word[start..end].rfind('@')?;
-    Some((format!("{}{}", &word[..start], &word[at + 1..]), user))
+    Some((traffic::without_user(word)?, user))
 }
 
 /// A targets file whose bodies (`@order.json`) are where `add` says that it has put them.

@@ -82,11 +82,7 @@ impl Alike {
 
 /// Of CPU, in cores.
 fn limit(pod: &Value, container: &str) -> Option<f64> {
-    let containers = pod["spec"]["containers"].as_array();
-    let is_it = |it: &&Value| it["name"] == container;
-    let limits =
-        containers.and_then(|all| all.iter().find(is_it)).map(|it| &it["resources"]["limits"]);
-    limits.and_then(|limits| quantity::read(limits["cpu"].as_str()?))
+    quantity::read(pods::container(pod, container)?["resources"]["limits"]["cpu"].as_str()?)
 }
 
 /// Cores that no other pod runs on, as a node with a static policy gives them where whole ones are

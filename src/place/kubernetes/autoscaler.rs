@@ -108,8 +108,7 @@ pub fn hold(api: &dyn Api, autoscaler: &Value, run: &str) -> Result<(), ApiError
 pub fn let_go(api: &dyn Api, autoscaler: &Value, of: Option<&str>) -> Result<bool, ApiError> {
     let path = path(autoscaler);
     let Some(now) = api.get(&path)? else { return Ok(false) };
-    let before = deployment::before(&now).filter(|it| of.is_none_or(|run| run == it.run));
-    let Some(before) = before else { return Ok(false) };
+    let Some(before) = deployment::before_of(&now, of) else { return Ok(false) };
     if is_of_keda(&now) {
         let change = deployment::put_back(&now, &now["spec"]);
         let go_on = json!({ "op": "remove", "path": PAUSED });

@@ -286,8 +286,7 @@ fn put_back(
 ) -> Result<Option<bool>, ApiError> {
     let path = path_of(namespace, name);
     let object = api.get(&path)?.unwrap_or_default();
-    let before = deployment::before(&object).filter(|it| of.is_none_or(|run| run == it.run));
-    let Some(before) = before else { return Ok(None) };
+    let Some(before) = deployment::before_of(&object, of) else { return Ok(None) };
     let spec = deployment::restored(&object["spec"], &before.spec);
     api.patch(&path, &deployment::put_back(&object, &spec))?;
     Ok(Some(spec == before.spec))

@@ -291,6 +291,11 @@ pub fn before(object: &Value) -> Option<Before> {
     Some(Before { run: kept["run"].as_str()?.to_string(), spec: kept["spec"].clone() })
 }
 
+/// The same where it was this run that changed it; without one, whichever.
+pub fn before_of(object: &Value, run: Option<&str>) -> Option<Before> {
+    before(object).filter(|before| run.is_none_or(|run| run == before.run))
+}
+
 /// Operations that write down what the object is, and then change it.
 pub fn first_change(object: &Value, run: &str, spec: &Value) -> Value {
     let kept = json!({ "run": run, "spec": object["spec"] }).to_string();
@@ -453,6 +458,15 @@ mod tests {
         })
     }
 
+    /// One pod with these variables.
+    fn first_start<'a>(
+        container: &'a Container,
+        variables: &'a BTreeMap<String, String>,
+        port: &'a Value,
+    ) -> Wanted<'a> {
+        Wanted { container, variables, path: "/", port, pods: 1, limits: None, run: "r", start: 1 }
+    }
+
     #[test]
     fn the_apps_container_is_the_only_one_or_the_named_one() {
         let mut deployment = shop();
@@ -477,16 +491,8 @@ mod tests {
             ("WEB_CONCURRENCY".to_string(), "4".to_string()),
         ]);
         let port = json!(9292);
-        let wanted = Wanted {
-            container: &found,
-            variables: &variables,
-            path: "/",
-            port: &port,
-            pods: 1,
-            limits: None,
-            run: "r1",
-            start: 2,
-        };
+        let first = first_start(&found, &variables, &port);
+        let wanted = Wanted { run: "r1", start: 2, ..first };
         let ours = spec(&deployment["spec"], &wanted);
         assert_eq!((&ours["replicas"], &ours["strategy"]["type"]), (&1.into(), &"Recreate".into()));
         let container = &ours["template"]["spec"]["containers"][0];
@@ -551,16 +557,8 @@ mod tests {
             ("RAILS_MAX_THREADS".to_string(), "8".to_string()),
             ("WEB_CONCURRENCY".to_string(), "4".to_string()),
         ]);
-        let wanted = Wanted {
-            container: &found,
-            variables: &variables,
-            path: "/",
-            port: &json!(80),
-            pods: 1,
-            limits: None,
-            run: "r",
-            start: 1,
-        };
+        let port = json!(80);
+        let wanted = first_start(&found, &variables, &port);
         let ours = spec(&before, &wanted);
         assert_ne!(ours, before);
         assert_eq!(restored(&ours, &before), before);
@@ -587,16 +585,8 @@ mod tests {
         let before = shop()["spec"].clone();
         let found = container(&shop(), None).unwrap();
         let variables = BTreeMap::from([("WEB_CONCURRENCY".to_string(), "4".to_string())]);
-        let wanted = Wanted {
-            container: &found,
-            variables: &variables,
-            path: "/",
-            port: &json!(80),
-            pods: 1,
-            limits: None,
-            run: "r",
-            start: 1,
-        };
+        let port = json!(80);
+        let wanted = first_start(&found, &variables, &port);
         let mut theirs = spec(&before, &wanted);
         let probe = json!({ "tcpSocket": { "port": 80 } });
         theirs["strategy"] = json!({ "type": "RollingUpdate", "rollingUpdate": {} });

@@ -73,8 +73,7 @@ fn running_pod(api: &dyn Api, namespace: &str, labels: &BTreeMap<String, String>
 
 /// Limits that the Deployment does not give and its pods have all the same, of a LimitRange.
 fn add_limits(container: &mut Container, pod: &Value) {
-    let all = pod["spec"]["containers"].as_array().into_iter().flatten();
-    let Some(one) = all.into_iter().find(|it| it["name"] == *container.name) else { return };
+    let Some(one) = pods::container(pod, &container.name) else { return };
     let limit = |what: &str| one["resources"]["limits"][what].as_str().and_then(quantity::read);
     container.cores = container.cores.or_else(|| limit("cpu"));
     let memory_bytes = || limit("memory").map(|bytes| bytes as u64);

@@ -181,6 +181,11 @@ pub fn status_of(pod: &Value, container: &str) -> Value {
     all.into_iter().find(|one| one["name"] == *container).unwrap_or_default()
 }
 
+/// Its container of this name.
+pub fn container<'a>(pod: &'a Value, name: &str) -> Option<&'a Value> {
+    pod["spec"]["containers"].as_array()?.iter().find(|one| one["name"] == *name)
+}
+
 /// Its name.
 pub fn name(pod: &Value) -> String {
     pod["metadata"]["name"].as_str().unwrap_or_default().to_string()

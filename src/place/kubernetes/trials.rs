@@ -349,34 +349,37 @@ impl<'a> Pods<'a> {
 
     /// The Service leads to pods, and to others than the Deployment's.
     fn check_door(&self, pods: &[Value]) -> Result<(), PlaceError> {
-        let led = self.leads_to()?;
-        let others = led.iter().filter(|name| pods.iter().all(|pod| pods::name(pod) != **name));
-        let others: Vec<&str> = others.map(String::as_str).collect();
-        if others.is_empty() {
-            return Ok(());
-        }
-        Err(PlaceError::Elsewhere(format!(
-            "the Service {} leads to pods that are not of Deployment {} too ({}); name another \
-             with --service",
-            self.door.service,
-            self.settings.deployment,
-            others.join(", ")
-        )))
+        let (door, deployment) = (&self.door.service, &self.settings.deployment);
+        self.refuse_beside(pods.iter().map(pods::name).collect(), |others| {
+            format!(
+                "the Service {door} leads to pods that are not of Deployment {deployment} too \
+                 ({others}); name another with --service"
+            )
+        })
     }
 
     /// Nobody has added pods meanwhile, which would have answered a part of the load.
     fn check_only(&self, pods: &[RunningPod]) -> Result<(), PlaceError> {
-        let others =
-            self.leads_to()?.into_iter().filter(|name| pods.iter().all(|it| it.name != *name));
-        let others: Vec<String> = others.collect();
-        if others.is_empty() {
-            return Ok(());
+        let deployment = &self.settings.deployment;
+        self.refuse_beside(pods.iter().map(|pod| pod.name.clone()).collect(), |others| {
+            format!(
+                "Deployment {deployment} got more pods during a load ({others}): keep others from \
+                 scaling it"
+            )
+        })
+    }
+
+    /// The Service leads to these pods alone; `said` of the others' names.
+    fn refuse_beside(
+        &self,
+        ours: BTreeSet<String>,
+        said: impl Fn(&str) -> String,
+    ) -> Result<(), PlaceError> {
+        let others: Vec<String> = self.leads_to()?.difference(&ours).cloned().collect();
+        match others.is_empty() {
+            true => Ok(()),
+            false => Err(PlaceError::Elsewhere(said(&others.join(", ")))),
         }
-        Err(PlaceError::Elsewhere(format!(
-            "Deployment {} got more pods during a load ({}): keep others from scaling it",
-            self.settings.deployment,
-            others.join(", ")
-        )))
     }
 
     /// How a pod that the load went to has fared.
@@ -384,10 +387,10 @@ impl<'a> Pods<'a> {
         let path = format!("{}/{}", self.core("pods"), running.name);
         let pod = patiently(|| self.api.get(&path)).map_err(cluster)?;
         let name = &self.container.name;
-        let is_ending = |pod: &Value| !pod["metadata"]["deletionTimestamp"].is_null();
-        let how = match &pod {
+        // One that is being removed runs on for a moment.
+        let left = pod.as_ref().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        let how = match left {
             None => ProcessEnd::Other("its pod was removed".into()),
-            Some(pod) if is_ending(pod) => ProcessEnd::Other("its pod was removed".into()),
             Some(pod) if pods::restarts(pod, name) > running.restarts => {
                 pods::end_of(pods::ended(pod, name).unwrap_or_default())
             }

@@ -23,7 +23,6 @@ pub fn pairs(line: &str) -> Vec<Pair> {
 /// value.
 pub fn expanded(text: &str, of: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let Some((before, rest)) = text.split_once('$') else { return Some(text.to_string()) };
-    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     let (name, default, after) = match rest.strip_prefix('{') {
         Some(braced) => {
             let (inside, after) = braced.split_once('}')?;
@@ -39,9 +38,13 @@ pub fn expanded(text: &str, of: &dyn Fn(&str) -> Option<String>) -> Option<Strin
     Some(format!("{before}{value}{}", expanded(after, of)?))
 }
 
+/// May it stand in a variable's name?
+fn is_name(c: char) -> bool {
+    c == '_' || c.is_ascii_alphanumeric()
+}
+
 /// The variable that a word consists of: `$NAME`, `${NAME:-3}`.
 pub fn variable(text: &str) -> Option<&str> {
-    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     let rest = text.strip_prefix('$')?;
     let inside =
         rest.strip_prefix('{').map(|braced| braced.strip_suffix('}')).unwrap_or(Some(rest))?;

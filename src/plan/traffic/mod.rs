@@ -20,4 +20,4 @@ pub use table::read as read_table;
 #[cfg(fuzzing)]
 pub use targets_file::written;
 pub use targets_file::{header, parse as parse_targets, read as read_targets_file, server};
-pub use url::{Scheme, Url, percent_decoded, without_query};
+pub use url::{Scheme, Url, percent_decoded, without_query, without_user};

@@ -56,11 +56,7 @@ impl Url {
     /// Another scheme, no host, a bad port. The text itself is not repeated: it may hold a
     /// password.
     pub fn parse(text: &str) -> Result<Self, InputError> {
-        // What stands before it may be a password, and the rest a URL in a query.
-        let is_scheme =
-            |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-        let parts = text.split_once("://").filter(|(scheme, _)| is_scheme(scheme));
-        let (scheme, rest) = match parts {
+        let (scheme, rest) = match scheme_and_rest(text) {
             None => (Scheme::Http, text),
             Some((scheme, rest)) => match Scheme::parse(scheme) {
                 Some(scheme) => (scheme, rest),
@@ -101,6 +97,22 @@ impl Url {
     pub fn is_bare(&self) -> bool {
         self.path == "/"
     }
+}
+
+/// What stands before and behind `://`; `None`: it has no scheme. What stands before it else may be
+/// a password, and the rest a URL in a query.
+fn scheme_and_rest(text: &str) -> Option<(&str, &str)> {
+    let is_scheme =
+        |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    text.split_once("://").filter(|(scheme, _)| is_scheme(scheme))
+}
+
+/// A URL's text without the user and password in it; `None`: it has none.
+pub fn without_user(text: &str) -> Option<String> {
+    let rest = scheme_and_rest(text).map_or(text, |(_, rest)| rest);
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let behind = &rest[authority.rfind('@')? + 1..];
+    Some(format!("{}{behind}", &text[..text.len() - rest.len()]))
 }
 
 fn host_and_port(authority: &str) -> Result<(String, Option<u16>), InputError> {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::addresses::reachable;
 use super::asked::{FleetAsked, Role};
-use crate::load::{Length, LoadSpec};
+use crate::load::{self, Address, Length, LoadSpec};
 use crate::plan::traffic::{self, Url};
 use crate::report::load::{About, RequestLine};
 use crate::summary::instrument::Lagging;
@@ -30,6 +31,17 @@ impl Prepared {
     pub fn is_collected(&self) -> bool {
         let role = self.fleet.as_ref().map(|fleet| &fleet.role);
         matches!(role, Some(Role::Collect { .. } | Role::Pods(_) | Role::Hosts(_)))
+    }
+
+    /// The load as it will be sent, to those addresses where a server listens.
+    pub(super) fn to_who_listens(&self) -> LoadSpec {
+        // Nothing is started from this process, so nothing inherits the higher limit.
+        load::raise_descriptor_limit();
+        let mut spec = self.spec.clone();
+        if let Address::Tcp(addresses) = &mut spec.address {
+            *addresses = reachable(std::mem::take(addresses));
+        }
+        spec
     }
 
     /// Whether its generator keeps up, to be asked while it runs.

@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::addresses::reachable;
 use super::asked::{ClusterAsked, FleetAsked, Role};
 use super::cluster::{self, Sending};
 use super::error::LoadVerbError;
@@ -18,7 +17,7 @@ use super::{fleet, tls};
 use crate::fleet::{
     Collector, FleetError, ForHosts, Gathered, Offer, Orders, Relay, gather_hosts, identifier,
 };
-use crate::load::{self, Address, Length};
+use crate::load::Length;
 use crate::session::cluster::connect;
 use crate::terms::{LiveSecond, LoadSecond, StopSignal};
 
@@ -36,12 +35,7 @@ pub fn join(prepared: &Prepared, stop: &StopSignal) -> Result<u32, LoadVerbError
     else {
         return Err(LoadVerbError::Usage("it is not asked to join others (--join)".into()));
     };
-    load::raise_descriptor_limit();
-    let mut spec = prepared.spec.clone();
-    if let Address::Tcp(addresses) = &mut spec.address {
-        *addresses = reachable(std::mem::take(addresses));
-    }
-    fleet::join(&spec, asked, (collector, *is_own), stop)
+    fleet::join(&prepared.to_who_listens(), asked, (collector, *is_own), stop)
 }
 
 /// Has generators send the load, and adds up what they record.
