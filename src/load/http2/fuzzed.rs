@@ -1,4 +1,5 @@
-//! What requests that are under way come to, whatever bytes a server sends. Only fuzzing has it.
+//! What requests that are under way come to, whatever bytes a server sends. Only fuzzing has it, and
+//! the tests, so that it compiles.
 
 use super::connection::Multiplexed;
 use super::request::Http2Request;
@@ -41,12 +42,12 @@ pub fn fuzzed(
         connection.send(request, &messages[target as usize], &[]);
     }
     let first = connection.unsent(&messages, |_, _| {}).len();
-    connection.sent(first, Nanos::default(), |_, _| {});
+    connection.sent(first, Nanos::default(), |_, _, _| {});
     loop {
         let unsent = connection.unsent(&messages, |_, _| {}).len();
         most_unsent = most_unsent.max(unsent);
         if server_reads {
-            connection.sent(unsent, Nanos::default(), |_, _| {});
+            connection.sent(unsent, Nanos::default(), |_, _, _| {});
         }
         if at == bytes.len() {
             break;
@@ -58,4 +59,35 @@ pub fn fuzzed(
     connection.end(&mut ended);
     let ended = ended.into_iter().map(|EndedStream { result, bytes_in, .. }| (result, bytes_in));
     FuzzedConnection { ended: ended.collect(), left: connection.busy(), most_unsent }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::fuzzed;
+
+    /// An empty SETTINGS frame, with which each server begins.
+    const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+    #[test]
+    fn what_fuzzing_begins_with_ends_each_request_once_however_it_is_split() {
+        let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus-seeds/http2");
+        let seeds = fs::read_dir(seeds).expect("the seeds are there");
+        let mut replies = 0;
+        for seed in seeds.map(|entry| entry.unwrap().path()) {
+            let seed = fs::read(seed).unwrap();
+            // The first byte tells the fuzzer how many requests, and how to split the others.
+            let bytes = [&SETTINGS, &seed[1..]].concat();
+            let ended = |length: usize| {
+                let connection = fuzzed(5, true, &bytes, || length);
+                assert_eq!((connection.ended.len(), connection.left), (5, 0), "{seed:?}");
+                connection.ended.into_iter().map(|(result, _)| result).collect::<Vec<_>>()
+            };
+            let in_one = ended(bytes.len());
+            assert_eq!(ended(1), in_one, "{seed:?}, a byte at a time");
+            replies += in_one.iter().filter(|result| result.is_ok()).count();
+        }
+        assert!(replies > 0, "a seed holds a whole reply");
+    }
 }

@@ -5,7 +5,7 @@
 
 mod connection;
 mod frame;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 mod fuzzed;
 mod hpack;
 mod outgoing;

@@ -95,7 +95,7 @@ fn opened<T>(
 }
 
 /// Reads a log that is there already.
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub fn read_fuzzed(log: impl BufRead, spec: &LogSpec) -> Result<Traffic, String> {
     Gathered::read(log, spec).map_err(|error| error.to_string())?.into_traffic(spec)
 }

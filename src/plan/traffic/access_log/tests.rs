@@ -8,7 +8,7 @@ fn spec() -> LogSpec {
 }
 
 fn traffic(log: &str, spec: &LogSpec) -> Result<Traffic, String> {
-    Gathered::read(log.as_bytes(), spec).unwrap().into_traffic(spec)
+    read_fuzzed(log.as_bytes(), spec)
 }
 
 fn line(second: u32, request: &str) -> String {
