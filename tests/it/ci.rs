@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::process::{Ended, ended, write_files};
@@ -24,8 +24,8 @@ fn yaml(path: &str) -> Vec<Value> {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// Records its arguments. `gh api` answers with the number of our comment where there is one
-/// (`comment`), and says no where it may not (`denied`); a release is what `release/` has.
+/// Records its arguments. `gh api` answers with what is asked of the comments that are there
+/// (`comments`), and says no where it may not (`denied`); a release is what `release/` has.
 const GH: &str = r#"#!/bin/sh
 printf '%s\n' "gh $*" >>"$SITE/log"
 case $1 in
@@ -33,7 +33,8 @@ case $1 in
         case $* in
             *--method*) [ ! -e "$SITE/denied" ] || {
                 echo 'gh: Resource not accessible by integration (HTTP 403)' >&2; exit 1; } ;;
-            *) cat "$SITE/comment" 2>/dev/null || : ;;
+            *) for filter; do :; done
+                [ ! -e "$SITE/comments" ] || jq -r "$filter" "$SITE/comments" ;;
         esac
         for word; do case $word in body=@*) cp "${word#body=@}" "$SITE/body" ;; esac; done ;;
     release) [ "$2" != download ] || cp "$SITE"/release/* . ;;
@@ -41,26 +42,48 @@ case $1 in
 esac
 "#;
 
-/// Records its arguments and its standard input; answers as GitLab or a file server.
+/// Records its arguments and its standard input; answers as GitLab, with pages of notes (`notes1`
+/// and so on), or as a file server.
 const CURL: &str = r#"#!/bin/sh
 body() { for word; do case $word in body@*) cp "${word#body@}" "$SITE/body" ;; esac; done; }
 printf '%s\n' "curl $*" >>"$SITE/log"
 case $* in *'--config -'*) cat >>"$SITE/secrets" ;; esac
 case $* in
     *--output*) while [ $# -gt 2 ]; do shift; done; cp "$SITE"/release/*.tar.gz "$1" ;;
-    *per_page*) cat "$SITE/notes" 2>/dev/null || echo '[]' ;;
+    *per_page*)
+        for url; do :; done
+        page=${url##*page=}
+        next=$((page + 1))
+        [ -e "$SITE/notes$next" ] || next=
+        while [ "$1" != --dump-header ]; do shift; done
+        printf 'HTTP/2 200\r\nx-next-page: %s\r\n\r\n' "$next" >"$2"
+        cat "$SITE/notes$page" 2>/dev/null || echo '[]' ;;
     *--data-urlencode*) body "$@" ;;
 esac
 "#;
 
-/// A verdict for each verb, from the file of its name, with the exit code that goes with it.
+/// Knows the options that busybox knows, and no others.
+const SHA256SUM: &str = r#"#!/bin/sh
+case $* in *--*) echo "sha256sum: unrecognized option in '$*'" >&2; exit 1 ;; esac
+PATH=${PATH#*:}
+exec sha256sum "$@"
+"#;
+
+/// A verdict for each verb, from the file of its name, with the exit code that goes with it; where
+/// that is `none`, it could not measure.
 const SWEETSPOT: &str = r#"#!/bin/sh
 printf '%s\n' "sweetspot $*" >>"$SITE/log"
 verdict=$(cat "$SITE/$1" 2>/dev/null || echo yes)
+[ "$verdict" != none ] || exit 1
 for word; do case $word in markdown=*) echo "**$1: $verdict**" >"${word#markdown=}" ;; esac; done
 case $1 in compare) key=change ;; *) key=verdict ;; esac
 printf '{\n  "%s": "%s",\n  "of": {\n    "%s": "no"\n  }\n}\n' $key "$verdict" $key
 case $verdict in no | worse) exit 3 ;; undecided) exit 4 ;; esac
+"#;
+
+/// Keeps its arguments, each in brackets.
+const WORDS: &str = r#"#!/bin/sh
+for word; do printf '<%s>' "$word"; done >"$SITE/words"
 "#;
 
 /// A job's machine: stand-ins on its `PATH`, and what they were asked.
@@ -107,7 +130,7 @@ impl Job {
         shell.args(["-euc", text]).current_dir(self.path("app")).env("PATH", path);
         shell.env("SITE", self.path("")).env("SWEETSPOT_LOCK", "").env("LC_ALL", "C.UTF-8");
         // Where these tests run in somebody's CI themselves.
-        for name in ["GITLAB_CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
+        for name in ["GITLAB_CI", "CI_JOB_NAME", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
             shell.env_remove(name);
         }
         shell.envs(env);
@@ -123,7 +146,9 @@ impl Job {
         let mut known = BTreeMap::from([
             ("inputs.command".to_string(), "sweetspot".to_string()),
             ("github.action_repository".into(), "somebody/sweetspot".into()),
-            ("inputs.version || github.action_ref".into(), "v0.1.0".into()),
+            ("inputs.directory".into(), ".".into()),
+            ("github.job".into(), "speed".into()),
+            ("strategy.job-index".into(), "0".into()),
             ("runner.temp".into(), results.clone()),
         ]);
         known.extend(values.iter().map(|(name, value)| (name.to_string(), value.to_string())));
@@ -146,6 +171,8 @@ impl Job {
         }
         env.insert("GITHUB_ACTION_PATH".into(), project().display().to_string());
         env.insert("GITHUB_REPOSITORY".into(), "shop/app".into());
+        env.insert("GITHUB_WORKFLOW".into(), "ci".into());
+        env.insert("GITHUB_JOB".into(), known["github.job"].clone());
         env.insert("GITHUB_ACTIONS".into(), "true".into());
         self.shell(step["run"].as_str().unwrap(), &env)
     }
@@ -167,6 +194,15 @@ const PULL_REQUEST: [(&str, &str); 4] = [
     ("inputs.session", "last"),
 ];
 
+/// The first line of what the job writes.
+const MARK: &str = "<!-- sweetspot: ci / speed 0, in . -->";
+
+/// Comments with these numbers and first lines, as GitHub and GitLab tell them.
+fn comments(all: &[(u32, &str)]) -> String {
+    let comment = |(id, mark): &(u32, &str)| json!({"id": id, "body": format!("{mark}\nold")});
+    Value::from_iter(all.iter().map(comment)).to_string()
+}
+
 #[test]
 fn the_action_measures_and_writes_one_comment_where_something_changed() {
     let job = Job::new(&[("gh", GH), ("sweetspot", SWEETSPOT)]);
@@ -180,7 +216,7 @@ fn the_action_measures_and_writes_one_comment_where_something_changed() {
     comment.assert_says(&["nothing has surely changed", "none is made"]);
     let asked = job.asked();
     assert!(asked.contains("sweetspot verify last --json -o markdown="), "{asked}");
-    assert!(asked.contains("sweetspot compare --revisions abc..def -o comment="), "{asked}");
+    assert!(asked.contains("sweetspot compare --revisions abc...def -o comment="), "{asked}");
     assert!(!asked.contains("--method"), "{asked}");
     assert_eq!(job.text("summary"), "**verify: yes**\n**compare: equivalent**\n");
 
@@ -192,14 +228,12 @@ fn the_action_measures_and_writes_one_comment_where_something_changed() {
     let asked = job.asked();
     assert!(asked.contains("gh api --method POST repos/shop/app/issues/7/comments"), "{asked}");
     let body = job.text("body");
-    assert!(
-        body.starts_with("<!-- sweetspot -->\n**verify: yes**\n\n**compare: worse**"),
-        "{body}"
-    );
+    let begins = format!("{MARK}\n**verify: yes**\n\n**compare: worse**");
+    assert!(body.starts_with(&begins), "{body}");
 
     // The next push mends it: the same comment says so.
     job.next();
-    job.has("comment", "42\n");
+    job.has("comments", &comments(&[(7, "hello"), (42, MARK)]));
     job.has("compare", "undecided");
     let undecided = step("Compare");
     undecided.assert_code(0);
@@ -208,6 +242,120 @@ fn the_action_measures_and_writes_one_comment_where_something_changed() {
     let asked = job.asked();
     assert!(asked.contains("gh api --method PATCH repos/shop/app/issues/comments/42"), "{asked}");
     assert!(job.text("body").contains("nothing has surely changed"), "{}", job.text("body"));
+}
+
+#[test]
+fn the_comment_of_another_job_or_of_another_folder_is_left_alone() {
+    let job = Job::new(&[("gh", GH), ("sweetspot", SWEETSPOT)]);
+    let all = [
+        (1, "<!-- sweetspot: ci / tests 0, in . -->"),
+        (2, "<!-- sweetspot: ci / speed 1, in . -->"),
+        (3, "<!-- sweetspot: ci / speed 0, in shop -->"),
+        (4, "<!-- sweetspot: ci / _a_ --_ 0, in . -->"),
+    ];
+    job.has("comments", &comments(&all));
+    // One job measures each of its folders.
+    for (folder, change, code, said) in [
+        ("shop", "worse", 3, "the comment is written anew"),
+        (".", "equivalent", 0, "none is made"),
+        ("admin", "equivalent", 0, "none is made"),
+    ] {
+        let values = [&PULL_REQUEST[..], &[("inputs.directory", folder)]].concat();
+        job.has("compare", change);
+        job.step("Compare", &values).assert_code(code);
+        job.step("Comment", &values).assert_says(&[said]);
+    }
+    let asked = job.asked();
+    assert_eq!(asked.matches("--method").count(), 1, "{asked}");
+    assert!(asked.contains("--method PATCH repos/shop/app/issues/comments/3"), "{asked}");
+
+    // A name that would end the mark, or the text that it is looked for with.
+    job.next();
+    let values = [&PULL_REQUEST[..], &[("github.job", "\"a\\ -->")]].concat();
+    job.step("Compare", &values).assert_code(0);
+    job.step("Comment", &values).assert_says(&["the comment is written anew"]);
+    let asked = job.asked();
+    assert!(asked.contains("--method PATCH repos/shop/app/issues/comments/4"), "{asked}");
+}
+
+#[test]
+fn what_could_not_be_measured_takes_nothing_back() {
+    let job = Job::new(&[("gh", GH), ("sweetspot", SWEETSPOT)]);
+    job.has("comments", &comments(&[(42, MARK)]));
+    job.has("compare", "none");
+    let step = |name| job.step(name, &PULL_REQUEST);
+    step("Verify").assert_code(0);
+    step("Compare").assert_code(1);
+    let comment = step("Comment");
+    comment.assert_code(0);
+    comment.assert_says(&["could not be measured: compare", "it stays"]);
+    let asked = job.asked();
+    assert!(!asked.contains("--method"), "{asked}");
+
+    // What surely changed is said all the same.
+    job.next();
+    job.has("verify", "no");
+    step("Verify").assert_code(3);
+    step("Compare").assert_code(1);
+    step("Comment").assert_says(&["the comment is written anew"]);
+    let body = job.text("body");
+    assert_eq!(body, format!("{MARK}\n**verify: no**\n\nCould not be measured: compare.\n"));
+}
+
+#[test]
+fn arguments_are_parted_as_a_shell_does_and_nothing_in_them_is_run() {
+    let job = Job::new(&[("sweetspot", WORDS)]);
+    let verify =
+        |text| job.step("Verify", &[("inputs.session", "last"), ("inputs.arguments", text)]);
+    for (text, words) in [
+        ("", ""),
+        ("--budget 5m", "<--budget><5m>"),
+        (
+            "--budget 5m \\\n\t--workers 2\n--threads 5\n",
+            "<--budget><5m><--workers><2><--threads><5>",
+        ),
+        ("--prepare 'bundle install && rake x'", "<--prepare><bundle install && rake x>"),
+        ("--prepare 'first\nsecond' 'its'\\''own'", "<--prepare><first\nsecond><its'own>"),
+        (r#"-H "X: \"a\" it's \d" a\ b '' x"y""#, r#"<-H><X: "a" it's \d><a b><><xy>"#),
+        ("/?a=1&b=2;c * $HOME", "</?a=1&b=2;c><*><$HOME>"),
+        ("$(touch run) `touch run`", "<$(touch><run)><`touch><run`>"),
+    ] {
+        verify(text).assert_code(0);
+        let all = job.text("words");
+        assert!(all.starts_with(&format!("<verify><last>{words}<--json>")), "{text}: {all}");
+    }
+    assert!(!job.path("app/run").exists());
+    let open = verify("--start 'bundle exec puma");
+    open.assert_code(2);
+    open.assert_says(&["a quote (') has no end in the arguments: --start 'bundle exec puma"]);
+}
+
+#[test]
+fn each_verb_gets_the_arguments_of_both_and_its_own() {
+    let job = Job::new(&[("sweetspot", SWEETSPOT)]);
+    let own = [
+        ("inputs.arguments", "--budget 5m"),
+        ("inputs.verify-arguments", "--machines"),
+        ("inputs.compare-arguments", "--workers 2"),
+    ];
+    let values = [&PULL_REQUEST[..], &own].concat();
+    job.step("Verify", &values).assert_code(0);
+    job.step("Compare", &values).assert_code(0);
+    let asked = job.asked();
+    assert!(asked.contains("sweetspot verify last --budget 5m --machines --json"), "{asked}");
+    let compare = "sweetspot compare --revisions abc...def --budget 5m --workers 2 -o comment=";
+    assert!(asked.contains(compare), "{asked}");
+}
+
+#[test]
+fn examples_of_revisions_name_branches_as_a_runner_has_them() {
+    for path in ["action.yml", "docs/ci.md", "scripts/ci/measure"] {
+        let text = fs::read_to_string(project().join(path)).unwrap();
+        let words = text.split(|it: char| it.is_whitespace() || "`,;".contains(it));
+        let ranges: Vec<&str> = words.filter(|word| word.contains("..HEAD")).collect();
+        assert!(!ranges.is_empty(), "{path}");
+        assert!(ranges.iter().all(|it| *it == "origin/main...HEAD"), "{path}: {ranges:?}");
+    }
 }
 
 #[test]
@@ -252,36 +400,48 @@ fn released(job: &Job) {
     ended(&mut shell).assert_code(0);
 }
 
+/// The action as a runner has it, at a version.
+fn checked_out(job: &Job, version: &str) {
+    let script = fs::read_to_string(project().join("scripts/ci/install")).unwrap();
+    let cargo = format!("[package]\nversion = \"{version}\"\n");
+    let files = [("scripts/ci/install", script.as_str()), ("Cargo.toml", cargo.as_str())];
+    write_files(&job.path("action"), &files);
+}
+
 /// A folder with what the scripts need beside sweetspot, which may be installed here.
-fn without_sweetspot(job: &Job) -> (&'static str, String) {
-    let tools = ["uname", "mkdir", "ls", "grep", "sha256sum", "tar", "gzip", "cp", "sh", "cat"];
+fn without_sweetspot(job: &Job) -> String {
+    let texts = ["cat", "dirname", "grep", "head", "ls", "sed"];
+    let tools = ["cp", "gzip", "mkdir", "sh", "sha256sum", "tar", "uname"];
     let make = "mkdir tools && for one; do ln -s \"$(command -v $one)\" tools/; done";
     let mut shell = Command::new("sh");
-    shell.args(["-euc", make, "sh"]).args(tools).current_dir(job.path(""));
-    ended(&mut shell).assert_code(0);
-    ("PATH", format!("{}:{}", job.path("bin").display(), job.path("tools").display()))
+    shell.args(["-euc", make, "sh"]).args(texts).args(tools);
+    ended(shell.current_dir(job.path(""))).assert_code(0);
+    format!("{}:{}", job.path("bin").display(), job.path("tools").display())
+}
+
+/// Fetches a release: the one with the version that was typed.
+fn install(job: &Job, path: &str, version: &str) -> Ended {
+    let [script, results, on_path] = ["action/scripts/ci/install", "results", "path"]
+        .map(|name| job.path(name).display().to_string());
+    let env: [(&str, &str); 6] = [
+        ("COMMAND", "sweetspot"),
+        ("REPOSITORY", "somebody/sweetspot"),
+        ("VERSION", version),
+        ("FOLDER", &results),
+        ("GITHUB_PATH", &on_path),
+        ("PATH", path),
+    ];
+    let env = env.map(|(name, value)| (name.to_string(), value.to_string()));
+    job.shell(&format!("sh '{script}'"), &BTreeMap::from(env))
 }
 
 #[test]
 fn the_action_fetches_its_own_release_and_trusts_only_what_was_built_there() {
-    let job = Job::new(&[("gh", GH)]);
+    let job = Job::new(&[("gh", GH), ("sha256sum", SHA256SUM)]);
     released(&job);
-    let (name, path) = without_sweetspot(&job);
-    let [results, on_path] = ["results", "path"].map(|it| job.path(it).display().to_string());
-    let install = || {
-        let env: [(&str, &str); 6] = [
-            ("COMMAND", "sweetspot"),
-            ("REPOSITORY", "somebody/sweetspot"),
-            ("VERSION", "v0.1.0"),
-            ("FOLDER", &results),
-            ("GITHUB_PATH", &on_path),
-            (name, &path),
-        ];
-        let env = env.map(|(name, value)| (name.to_string(), value.to_string()));
-        let script = project().join("scripts/ci/install");
-        job.shell(&format!("sh '{}'", script.display()), &BTreeMap::from(env))
-    };
-    install().assert_code(0);
+    checked_out(&job, "0.1.0");
+    let path = without_sweetspot(&job);
+    install(&job, &path, "").assert_code(0);
     let asked = job.asked();
     assert!(asked.contains("gh release download v0.1.0 --repo somebody/sweetspot"), "{asked}");
     assert!(asked.contains("gh attestation verify sweetspot-0.1.0-"), "{asked}");
@@ -291,69 +451,116 @@ fn the_action_fetches_its_own_release_and_trusts_only_what_was_built_there() {
 
     job.has("denied", "");
     job.has("path", "");
-    install().assert_code(1);
+    install(&job, &path, "").assert_code(1);
     assert_eq!(job.text("path"), "");
     fs::remove_file(job.path("denied")).unwrap();
     let sums = job.text("release/SHA256SUMS");
     job.has("release/SHA256SUMS", &format!("{}{}", "0".repeat(64), &sums[64..]));
-    install().assert_code(1);
+    install(&job, &path, "").assert_code(1);
     assert_eq!(job.text("path"), "");
 }
 
 #[test]
-fn the_gitlab_template_does_the_same_and_shows_its_token_to_nobody() {
-    let job = Job::new(&[("curl", CURL), ("sweetspot", SWEETSPOT)]);
+fn the_release_is_the_one_that_was_typed_or_the_actions_own_and_never_just_the_latest() {
+    let job = Job::new(&[("gh", GH)]);
     released(&job);
-    // The archive's program is the stand-in of this job.
+    checked_out(&job, "1.2.0");
+    let path = without_sweetspot(&job);
+    for (typed, tag) in [("", "v1.2.0"), ("0.1.0", "v0.1.0"), ("v0.1.0", "v0.1.0")] {
+        install(&job, &path, typed).assert_code(0);
+        let asked = job.asked();
+        assert!(asked.contains(&format!("gh release download {tag} --repo")), "{asked}");
+    }
+    fs::remove_file(job.path("action/Cargo.toml")).unwrap();
+    let unknown = install(&job, &path, "");
+    unknown.assert_code(1);
+    unknown.assert_says(&["which release to fetch is not known; name it by 'version'"]);
+    assert_eq!(job.asked(), "");
+    // What names the action, such as a commit, is no version.
+    let step = yaml("action.yml").remove(0)["runs"]["steps"][0].take();
+    assert_eq!(step["env"]["VERSION"], "${{ inputs.version }}");
+}
+
+/// What the template's job runs, but that its program is the stand-in of this job.
+fn gitlab_script() -> String {
     let template = yaml("templates/sweetspot.yml").remove(1)["sweetspot"].take();
     let lines = template["script"].as_array().unwrap();
     let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
     let program = |line: &&str| !line.starts_with("export PATH=");
-    let script = lines.iter().copied().filter(program).collect::<Vec<_>>().join("\n");
+    lines.iter().copied().filter(program).collect::<Vec<_>>().join("\n")
+}
+
+/// The variables of the template's job on a merge request.
+fn gitlab_env(job: &Job, token: &str) -> BTreeMap<String, String> {
     let sums = job.text("release/SHA256SUMS");
     let results = job.path("results").display().to_string();
-    let env = |token: &str| {
-        let env: [(&str, &str); 14] = [
-            ("GITLAB_CI", "true"),
-            ("CI_API_V4_URL", "https://gitlab.example/api/v4"),
-            ("CI_MERGE_REQUEST_PROJECT_ID", "5"),
-            ("CI_MERGE_REQUEST_IID", "7"),
-            ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "abc"),
-            ("CI_COMMIT_SHA", "def"),
-            ("SWEETSPOT_TOKEN", token),
-            ("ARCHIVE", "https://files.example/sweetspot.tar.gz"),
-            ("SHA256", &sums[..64]),
-            ("SESSION", "last"),
-            ("COMPARE", "yes"),
-            ("ARGUMENTS", "--budget 5m"),
-            ("DIRECTORY", "."),
-            ("FOLDER", &results),
-        ];
-        BTreeMap::from(env.map(|(name, value)| (name.to_string(), value.to_string())))
-    };
+    let env: [(&str, &str); 18] = [
+        ("GITLAB_CI", "true"),
+        ("CI_API_V4_URL", "https://gitlab.example/api/v4"),
+        ("CI_JOB_NAME", "sweetspot: [3.4]"),
+        ("CI_MERGE_REQUEST_PROJECT_ID", "5"),
+        ("CI_MERGE_REQUEST_IID", "7"),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "abc"),
+        ("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", ""),
+        ("CI_COMMIT_SHA", "def"),
+        ("SWEETSPOT_TOKEN", token),
+        ("ARCHIVE", "https://files.example/sweetspot.tar.gz"),
+        ("SHA256", &sums[..64]),
+        ("SESSION", "last"),
+        ("COMPARE", "yes"),
+        ("ARGUMENTS", "--budget 5m"),
+        ("VERIFY_ARGUMENTS", "--machines"),
+        ("COMPARE_ARGUMENTS", "--prepare 'bundle install'"),
+        ("DIRECTORY", "."),
+        ("FOLDER", &results),
+    ];
+    BTreeMap::from(env.map(|(name, value)| (name.to_string(), value.to_string())))
+}
+
+#[test]
+fn the_gitlab_template_does_the_same_and_shows_its_token_to_nobody() {
+    let job = Job::new(&[("curl", CURL), ("sweetspot", SWEETSPOT), ("sha256sum", SHA256SUM)]);
+    released(&job);
+    let script = gitlab_script();
     job.has("compare", "worse");
-    let made = job.shell(&script, &env("glpat-secret"));
+    let made = job.shell(&script, &gitlab_env(&job, "glpat-secret"));
     made.assert_code(3);
     made.assert_says(&["the comment is made"]);
     let asked = job.asked();
-    assert!(asked.contains("sweetspot compare --revisions abc..def --budget 5m"), "{asked}");
+    assert!(asked.contains("sweetspot verify last --budget 5m --machines --json"), "{asked}");
+    let compare = "compare --revisions abc..def --budget 5m --prepare bundle install -o comment=";
+    assert!(asked.contains(compare), "{asked}");
+    let results = job.path("results").display().to_string();
     let notes = "https://gitlab.example/api/v4/projects/5/merge_requests/7/notes";
     let written = format!("--data-urlencode body@{results}/body.md {notes}");
     assert!(asked.contains(&format!("--request POST {written}")), "{asked}");
     assert!(!asked.contains("secret"), "{asked}");
     assert!(job.text("secrets").contains("header = \"PRIVATE-TOKEN: glpat-secret\""));
 
+    // Ours is on the second page of notes; those of other jobs are not ours.
     job.next();
-    let note = r#"[{"id": 1, "body": "hello"}, {"id": 9, "body": "<!-- sweetspot -->\nold"}]"#;
-    job.has("notes", note);
-    job.shell(&script, &env("glpat-secret")).assert_says(&["the comment is written anew"]);
+    job.has("notes1", &comments(&[(1, "hello"), (2, "<!-- sweetspot: sweetspot, in . -->")]));
+    job.has("notes2", &comments(&[(9, "<!-- sweetspot: sweetspot: [3.4], in . -->")]));
+    let again = job.shell(&script, &gitlab_env(&job, "glpat-secret"));
+    again.assert_says(&["the comment is written anew"]);
     let asked = job.asked();
     assert!(asked.contains(&format!("--request PUT {written}/9")), "{asked}");
 
     job.next();
-    let fork = job.shell(&script, &env(""));
+    let fork = job.shell(&script, &gitlab_env(&job, ""));
     fork.assert_code(3);
     fork.assert_says(&["has no SWEETSPOT_TOKEN", "is in the job's log", "**compare: worse**"]);
+}
+
+#[test]
+fn of_a_merged_results_pipeline_the_merge_requests_own_head_is_compared() {
+    let job = Job::new(&[("curl", CURL), ("sweetspot", SWEETSPOT)]);
+    released(&job);
+    let mut env = gitlab_env(&job, "glpat-secret");
+    env.insert("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA".into(), "fed".into());
+    job.shell(&gitlab_script(), &env).assert_code(0);
+    let asked = job.asked();
+    assert!(asked.contains("sweetspot compare --revisions abc..fed "), "{asked}");
 }
 
 /// A project at a version, and what two machines built of it.
@@ -437,6 +644,6 @@ fn the_release_runs_what_is_there_and_takes_actions_of_githubs_own_by_their_comm
     }
     assert!(steps.len() >= 8, "{steps:?}");
     // Nothing but the release's own job may write.
-    assert_eq!(workflow["permissions"], serde_json::json!({}));
-    assert_eq!(workflow["jobs"]["build"]["permissions"], serde_json::json!({"contents": "read"}));
+    assert_eq!(workflow["permissions"], json!({}));
+    assert_eq!(workflow["jobs"]["build"]["permissions"], json!({"contents": "read"}));
 }
