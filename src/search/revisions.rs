@@ -15,13 +15,13 @@ use super::ask::TrialRequest;
 use super::at_any_rate::AtAnyRate;
 use super::blocks::arrivals_within;
 use super::constants::{
-    LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_PRIOR_SD_LOG, REVISION_REQUESTS,
+    CLIENTS_MOST, LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_PRIOR_SD_LOG, REVISION_REQUESTS,
     REVISION_SETBACKS, REVISION_SETTLE, SETTLE, WARM_BURST, WINDOW_LEAST_S,
 };
 use super::fresh::{Capacity, FreshStart, Known, Pace};
 use super::loads::burst_clients;
 use super::plan::goal_from_unloaded;
-use crate::model;
+use crate::model::{self, Form, event_loop};
 use crate::terms::{
     Arrivals, Configuration, OPERATING_SHARE, Offered, Rate, Reason, Side, Slo, Stated,
     TrialPurpose, TrialSummary, Verdict,
@@ -32,6 +32,8 @@ pub use answer::{RevisionFigure, RevisionsAnswer, of_failures};
 #[derive(Debug, Clone, PartialEq)]
 pub struct RevisionsPlan {
     pub configuration: Configuration,
+    /// How a worker of either takes requests in.
+    pub form: Form,
     /// `None`: settled by the first trial of A.
     pub slo: Option<Slo>,
     pub arrivals: Arrivals,
@@ -81,6 +83,8 @@ pub struct Revisions {
     slo: Option<Slo>,
     /// Mean latency of one client alone, seconds.
     unloaded_s: Option<f64>,
+    /// CPU of one of its requests, seconds; `None` where that was not seen.
+    unloaded_cpu_s: Option<f64>,
     /// Not even one client alone is served within the goal: there is no capacity to compare.
     is_out_of_reach: bool,
     /// Of A's first start: where each start's search for its capacity begins.
@@ -98,6 +102,7 @@ pub struct Revisions {
     failed: [(u64, u64); 2],
     at_any_rate: [AtAnyRate; 2],
     died: [u32; 2],
+    /// Since the last whole block.
     setbacks: u32,
     fault: Option<RevisionsFault>,
     now_s: f64,
@@ -111,6 +116,7 @@ impl Revisions {
             slo: plan.slo.clone(),
             plan,
             unloaded_s: None,
+            unloaded_cpu_s: None,
             is_out_of_reach: false,
             known: None,
             rate_rps: None,
@@ -163,8 +169,11 @@ impl Revisions {
     pub fn tell(&mut self, summary: &TrialSummary, now_s: f64) {
         self.now_s = now_s;
         let Some(&(side, step)) = self.queue.last() else { return };
+        if summary.failure.is_some() {
+            self.take_death(side);
+        }
         if !summary.valid || summary.failure.is_some() {
-            self.take_setback(side, summary);
+            self.take_setback(&summary.reason);
             return;
         }
         self.queue.pop();
@@ -182,7 +191,7 @@ impl Revisions {
             Step::AtRate(_) => self.take_at_rate(side, summary),
         }
         if self.queue.is_empty() && self.fault.is_none() {
-            self.blocks.push(std::mem::take(&mut self.seen));
+            self.take_block();
         }
     }
 
@@ -237,7 +246,7 @@ impl Revisions {
             }
             Step::Burst => TrialRequest {
                 fresh_start: true,
-                ..TrialRequest::burst(at, burst_clients(at), SETTLE, WARM_BURST)
+                ..TrialRequest::burst(at, self.burst_clients(), SETTLE, WARM_BURST)
             },
             Step::Probe => {
                 let rate = self.seen[side as usize].start.expected_rps().unwrap_or(1.0);
@@ -256,6 +265,17 @@ impl Revisions {
         }
     }
 
+    /// Clients that saturate it: those of an event loop by what fits into A's latency beside its
+    /// CPU.
+    fn burst_clients(&self) -> u32 {
+        let at = self.plan.configuration;
+        let Some(latency_s) = self.unloaded_s.filter(|_| self.plan.form == Form::EventLoop) else {
+            return burst_clients(at);
+        };
+        let each = event_loop::places(latency_s, self.unloaded_cpu_s.unwrap_or(latency_s));
+        (u32::from(each) * u32::from(at.workers.get())).min(CLIENTS_MOST)
+    }
+
     fn open(&self, rate_rps: f64) -> Offered {
         let rate = Rate::per_second(rate_rps.max(0.1)).expect("it is finite and above zero");
         Offered::Open { rate, arrivals: self.plan.arrivals }
@@ -266,6 +286,7 @@ impl Revisions {
         let p95 = Duration::from_secs_f64(model::common_p95_s(load));
         self.slo.get_or_insert_with(|| goal_from_unloaded(p95));
         self.unloaded_s = Some(load.latency_s.mean);
+        self.unloaded_cpu_s = model::Costs::of(summary).server_s;
         if summary.verdict == Verdict::No {
             self.is_out_of_reach = true;
             self.queue.retain(|(_, step)| *step != Step::Probe);
@@ -307,22 +328,91 @@ impl Revisions {
         *bad += load.failed();
     }
 
-    /// The block is begun anew: one side of it alone tells nothing.
-    fn take_setback(&mut self, side: Side, summary: &TrialSummary) {
-        self.queue.clear();
-        self.setbacks += 1;
-        if summary.failure.is_some() {
-            self.died[side as usize] += 1;
-        }
+    /// Both sides of it are measured.
+    fn take_block(&mut self) {
+        self.blocks.push(std::mem::take(&mut self.seen));
+        self.setbacks = 0;
+    }
+
+    /// Again and again is no accident, however long the server lived in between.
+    fn take_death(&mut self, side: Side) {
+        self.died[side as usize] += 1;
         if self.died[side as usize] >= REVISION_SETBACKS {
             self.end(RevisionsFault::Dies { side });
-        } else if self.setbacks > REVISION_SETBACKS {
-            self.end(RevisionsFault::NotValid { why: summary.reason.clone() });
+        }
+    }
+
+    /// The block is begun anew: one side of it alone tells nothing.
+    fn take_setback(&mut self, why: &Stated<Reason>) {
+        self.queue.clear();
+        self.setbacks += 1;
+        if self.setbacks > REVISION_SETBACKS && self.fault.is_none() {
+            self.end(RevisionsFault::NotValid { why: why.clone() });
         }
     }
 
     fn end(&mut self, fault: RevisionsFault) {
         self.queue.clear();
         self.fault = Some(fault);
+    }
+}
+
+/// Of two workers that have one thread each.
+#[cfg(test)]
+fn tests_plan(form: Form) -> RevisionsPlan {
+    RevisionsPlan {
+        configuration: Configuration::new(2, 1).expect("neither is zero"),
+        form,
+        slo: None,
+        arrivals: Arrivals::Poisson,
+        budget: Duration::from_secs(360),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_that_say_nothing_end_it_only_where_no_whole_block_lies_between() {
+        let why: Stated<Reason> = Reason::NoGoalYet.into();
+        let mut search = Revisions::new(tests_plan(Form::Threads));
+        for _ in 0..3 {
+            (0..REVISION_SETBACKS).for_each(|_| search.take_setback(&why));
+            search.take_block();
+        }
+        assert_eq!(search.fault, None);
+        (0..=REVISION_SETBACKS).for_each(|_| search.take_setback(&why));
+        assert_eq!(search.fault, Some(RevisionsFault::NotValid { why }));
+    }
+
+    #[test]
+    fn a_server_that_died_twice_is_named_for_that_and_not_for_trials_that_said_nothing() {
+        let why: Stated<Reason> = Reason::ServerDied.into();
+        let mut search = Revisions::new(tests_plan(Form::Threads));
+        search.take_setback(&why);
+        for _ in 0..REVISION_SETBACKS {
+            search.take_death(Side::B);
+            search.take_setback(&why);
+        }
+        assert_eq!(search.fault, Some(RevisionsFault::Dies { side: Side::B }));
+    }
+
+    #[test]
+    fn an_event_loop_is_sent_by_as_many_clients_as_keep_it_busy() {
+        let clients = |form| {
+            let search = Revisions {
+                unloaded_s: Some(0.25),
+                unloaded_cpu_s: Some(0.0078125),
+                ..Revisions::new(tests_plan(form))
+            };
+            match search.request(Side::A, Step::Burst).offered {
+                Offered::Closed { clients, .. } => clients,
+                Offered::Open { .. } => panic!("a burst is sent by clients"),
+            }
+        };
+        assert_eq!(clients(Form::Threads), 4);
+        // Three times the 32 that fit beside each other, in each worker.
+        assert_eq!(clients(Form::EventLoop), 2 * 96);
     }
 }

@@ -35,11 +35,12 @@ const SECRET_WORDS: [&str; 4] = ["key", "dsn", "pass", "pwd"];
 
 /// Variables and headers whose values everybody may see, and that messages are not understood
 /// without.
-const PUBLIC_NAMES: [&str; 20] = [
+const PUBLIC_NAMES: [&str; 21] = [
     "accept",
     "accept-encoding",
     "accept-language",
     "app_env",
+    "bundle_gemfile",
     "connection",
     "content-type",
     "home",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -15,6 +16,7 @@ const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/apps/rails_api"
 
 /// Where its requests go.
 const PAGE: &str = "GET /items";
+const PATH: &str = "/items";
 
 /// The app in a folder of its own, with a lock file of the gems that this machine has.
 struct RailsApp {
@@ -31,6 +33,17 @@ impl RailsApp {
             .for_each(|one| fs::create_dir_all(app.path().join(one)).unwrap());
         let mut lock = app.command("bundle");
         assert_success(lock.args(["lock", "--local"]));
+        app
+    }
+
+    /// With the gem's middleware.
+    fn with_probe() -> Self {
+        let app = Self::new();
+        let gemfile = fs::read_to_string(app.path().join("Gemfile")).unwrap();
+        let gem = concat!(env!("CARGO_MANIFEST_DIR"), "/gem");
+        let ours = format!("gem \"sweetspot\", path: {gem:?}, require: \"sweetspot/probe\"\n");
+        fs::write(app.path().join("Gemfile"), gemfile + &ours).unwrap();
+        assert_success(app.command("bundle").args(["lock", "--local"]));
         app
     }
 
@@ -62,6 +75,18 @@ impl RailsApp {
         command.arg(self.folder.path().join("store.db")).args(arguments);
         command.envs(env.iter().copied());
         Running::begin(command).end_within(Duration::from_secs(240))
+    }
+
+    /// Puma as a user starts it, once it answers; what it says goes to this file.
+    fn serve(&self, address: SocketAddr, says: &Path) -> Kept {
+        let mut puma = self.command("bundle");
+        puma.args(["exec", "puma", "-q", "-e", "production", "-w", "2", "-t", "3:3", "-b"]);
+        puma.arg(format!("tcp://{address}")).envs([KEY]).env_remove("WEB_CONCURRENCY");
+        puma.stdout(Stdio::null()).stderr(fs::File::create(says).unwrap());
+        let kept = Kept::start(&mut puma);
+        let url = format!("http://{address}{PATH}");
+        wait_until("the app answers", || ureq::get(&url).call().is_ok());
+        kept
     }
 
     /// What the whole run says, in one line, of an app that could not be measured.
@@ -181,20 +206,11 @@ fn a_rails_app_is_tuned_through_its_bundle_and_its_folder_stays_as_it_was() {
 /// Its own traffic, told by the gem's middleware.
 #[test]
 fn the_gems_probe_tells_which_actions_requests_were_for() {
-    let app = RailsApp::new();
-    let gemfile = fs::read_to_string(app.path().join("Gemfile")).unwrap();
-    let gem = concat!(env!("CARGO_MANIFEST_DIR"), "/gem");
-    let ours = format!("gem \"sweetspot\", path: {gem:?}, require: \"sweetspot/probe\"\n");
-    fs::write(app.path().join("Gemfile"), gemfile + &ours).unwrap();
-    assert_success(app.command("bundle").args(["lock", "--local"]));
+    let app = RailsApp::with_probe();
     app.prepare();
     let address = unused_address();
-    let mut puma = app.command("bundle");
-    puma.args(["exec", "puma", "-q", "-e", "production", "-w", "2", "-t", "3:3", "-b"]);
-    puma.arg(format!("tcp://{address}")).envs([KEY]).stdout(Stdio::null()).stderr(Stdio::null());
-    let _puma = Kept::start(puma.env_remove("WEB_CONCURRENCY"));
-    let url = format!("http://{address}/items");
-    wait_until("the app answers", || ureq::get(&url).call().is_ok());
+    let _puma = app.serve(address, &app.folder.path().join("stderr"));
+    let url = format!("http://{address}{PATH}");
     let mut load = program(&app.path());
     load.args(["load", &url, "--rate", "80/s", "--arrivals", "poisson", "--duration", "30s", "-q"]);
     let _load = Kept::start(load.stdout(Stdio::null()).stderr(Stdio::null()));
@@ -208,4 +224,16 @@ fn the_gems_probe_tells_which_actions_requests_were_for() {
     assert_eq!((figure("workers"), figure("threads")), (2.0, 3.0), "{report}");
     assert!(figure("requests") > 500.0 && figure("app_s") > 0.005, "{report}");
     assert!(report["demand"]["wait_s"]["value"].as_f64().unwrap() > 0.004, "{report}");
+}
+
+#[test]
+fn an_app_whose_tmp_cannot_be_written_answers_without_the_gems_probe() {
+    let app = RailsApp::with_probe();
+    // What stands in the way of a folder is in root's way too.
+    fs::write(app.path().join("tmp/sweetspot"), "").unwrap();
+    app.prepare();
+    let says = app.folder.path().join("stderr");
+    let _puma = app.serve(unused_address(), &says);
+    let said = fs::read_to_string(&says).unwrap();
+    assert!(said.contains("sweetspot: requests are not counted: File exists"), "{said}");
 }

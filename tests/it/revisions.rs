@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use sweetspot::model::Form;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
 use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsPlan};
@@ -35,6 +36,7 @@ fn compared([a, b]: [&SimulatedApp; 2], seed: u64) -> (RevisionsAnswer, f64) {
     let plan = Plan { seed, ..tune::plan(&folder) };
     let mut search = Revisions::new(RevisionsPlan {
         configuration: Configuration::new(2, 3).unwrap(),
+        form: if a.is_event_loop { Form::EventLoop } else { Form::Threads },
         slo: Some("p95<200ms".parse().unwrap()),
         arrivals: Arrivals::Poisson,
         budget: Duration::from_secs(360),
@@ -96,6 +98,14 @@ fn a_revision_whose_server_dies_again_and_again_is_worse_and_one_death_is_not() 
     assert_ne!(answer.change, Standing::Worse, "{answer:?}");
 }
 
+#[test]
+fn event_loops_that_wait_are_compared_near_what_they_hold() {
+    let app = SimulatedApp { cpu_s: 0.004, wait_s: 0.06, is_event_loop: true, ..app() };
+    let (answer, _) = compared([&app, &app], 1);
+    // Two cores compute 500 a second; of twelve clients, twice the slots, they get below 200.
+    assert!(answer.rate_rps.unwrap() > 200.0, "{answer:?}");
+}
+
 /// An app below the repository's top, which needs a file that git does not have.
 const APP: &str = "KEY = File.read(File.join(__dir__, 'config/master.key'))\n";
 
@@ -107,10 +117,13 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+const IGNORED: &str =
+    "/shop/config/master.key\n/shop/tmp/\n/shop/vendor/bundle/\n/shop/.bundle/\n*.local\n";
+
 /// A commit for each of these apps, in the repository that the site's app folder is then.
 fn repository(apps: &[&str]) -> Site {
     let site = Site::working(&[
-        (".gitignore", "/shop/config/master.key\n/shop/tmp/\n"),
+        (".gitignore", IGNORED),
         ("shop/config/puma.rb", "threads 2, 2\n"),
         ("shop/config/master.key", "secret"),
     ]);
@@ -152,7 +165,8 @@ fn a_revision_that_fails_under_load_is_worse_and_nothing_is_left_of_either_nor_o
     wait_until("the guardian has removed what was left", || scratch(&site) == 0);
     site.nothing_left.check();
 
-    write_files(&site.path("app"), &[("shop/config.ru", "not committed")]);
+    let files = [("shop/config.ru", "not committed"), ("shop/lib/new.rb", "not committed")];
+    write_files(&site.path("app"), &files);
     let outputs = ["--json", "-o", "comment=comment.md", "-o", "junit=compare.xml"];
     let ended = site.run(&[&asked[..], &outputs[..]].concat());
     ended.assert_code(3);
@@ -160,7 +174,7 @@ fn a_revision_that_fails_under_load_is_worse_and_nothing_is_left_of_either_nor_o
     assert_valid("compare.schema.json", &report);
     assert_eq!(report["change"], "worse", "{report}");
     assert_eq!(report["reason_fact"]["side"], "b", "{report}");
-    assert_eq!(report["notes_fact"][0]["files"], 1, "{report}");
+    assert_eq!(report["notes_fact"][0]["files"], 2, "{report}");
     assert_eq!(
         (report["a"]["threads"].as_u64(), report["a"]["name"].as_str()),
         (Some(2), Some("HEAD~1"))
@@ -168,7 +182,7 @@ fn a_revision_that_fails_under_load_is_worse_and_nothing_is_left_of_either_nor_o
     assert_eq!(report["b"]["commit"].as_str().unwrap().len(), 40);
     let comment = fs::read_to_string(site.path("app/comment.md")).unwrap();
     assert!(comment.starts_with("**Worse: HEAD than HEAD"), "{comment}");
-    assert!(comment.contains("<details>") && comment.contains("1 file has changes"), "{comment}");
+    assert!(comment.contains("<details>") && comment.contains("2 files have changes"), "{comment}");
     assert_eq!((worktrees(&site), scratch(&site)), (1, 0));
 }
 
@@ -209,6 +223,57 @@ fn what_keeps_revisions_from_being_compared_is_said() {
     let ended = elsewhere.run(&["compare", "--revisions", "main..HEAD"]);
     ended.assert_code(2);
     ended.assert_says(&["is in no git repository"]);
+}
+
+/// Ends while it boots, with the files that it finds.
+const LOOKING: &str = "found = Dir.glob('{lib,vendor/bundle}/*', base: __dir__).sort\n\
+                       raise \"found #{found.join(' and ')}\"\n";
+
+#[test]
+fn a_revision_has_what_git_ignores_whole_folders_too_and_no_code_that_is_not_committed() {
+    let site = repository(&[LOOKING, FINE]);
+    let files = ["shop/vendor/bundle/gem.rb", "shop/lib/new.rb", "shop/lib/own.local"];
+    write_files(&site.path("app"), &files.map(|file| (file, "")));
+    let ended = site.run(&["compare", "--revisions", "HEAD~1..HEAD", "--app", "shop"]);
+    ended.assert_code(1);
+    ended.assert_says(&["found lib/own.local and", "vendor/bundle/gem.rb"]);
+    assert_eq!((worktrees(&site), scratch(&site)), (1, 0));
+}
+
+#[test]
+fn a_revision_has_its_own_gemfile_although_a_variable_names_the_working_folders() {
+    let app = "raise \"it has #{File.read(ENV.fetch('BUNDLE_GEMFILE'))}\"\n";
+    let site = repository(&[app]);
+    let (top, gemfile) = (site.path("app"), "gems/Gemfile");
+    write_files(&top, &[(gemfile, "# one that is committed")]);
+    git(&top, &["add", "-A"]);
+    git(&top, &["commit", "-q", "-m", "gems"]);
+    write_files(&top, &[(gemfile, "# another")]);
+    let asked = ["compare", "--revisions", "HEAD..HEAD", "--app", "shop"];
+    let prepared = ["--prepare", "cat \"$BUNDLE_GEMFILE\"; false"];
+    for more in [&prepared[..0], &prepared] {
+        let mut command = site.command(&[&asked[..], more].concat());
+        command.env("BUNDLE_GEMFILE", top.join(gemfile));
+        let ended = site.run_command(command);
+        ended.assert_code(1);
+        ended.assert_says(&["# one that is committed"]);
+    }
+}
+
+#[test]
+fn what_a_command_writes_to_ignored_files_is_the_revisions_own() {
+    let site = repository(&[FINE]);
+    let files = [("shop/config/master.key", "secret"), ("shop/.bundle/config", "settings")];
+    write_files(&site.path("app"), &files);
+    let command = "for it in config/master.key .bundle/config; do echo more >> $it; cat $it; done";
+    let prepare = format!("{command}; false");
+    let asked = ["compare", "--revisions", "HEAD..HEAD", "--app", "shop", "--prepare", &prepare];
+    let ended = site.run(&asked);
+    ended.assert_code(1);
+    ended.assert_says(&["secretmore", "settingsmore"]);
+    for (file, content) in files {
+        assert_eq!(fs::read_to_string(site.path("app").join(file)).unwrap(), content, "{file}");
+    }
 }
 
 #[test]

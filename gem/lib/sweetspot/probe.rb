@@ -13,15 +13,23 @@ module Sweetspot
       SweetspotProbe.around(app)
     end
 
-    # Sets where it tells, and puts it in.
+    # Where it tells by default, in a folder that is made where it is not there.
+    def self.socket
+      folder = Rails.root.join("tmp/sweetspot").to_s
+      FileUtils.mkdir_p(folder)
+      File.join(folder, "sweetspot_probe.sock")
+    end
+
+    # Sets where it tells, and puts it in. An app whose tmp cannot be written starts without it.
     class Railtie < Rails::Railtie
       initializer "sweetspot.probe" do |app|
-        folder = Rails.root.join("tmp/sweetspot").to_s
-        FileUtils.mkdir_p(folder)
-        ENV["SWEETSPOT_PROBE"] ||= File.join(folder, "sweetspot_probe.sock")
+        ENV["SWEETSPOT_PROBE"] ||= Probe.socket
         ENV["SWEETSPOT_PROBE_EACH"] ||= "1"
         require_relative "probe_script" unless defined?(SweetspotProbe)
         app.middleware.insert_before(0, Probe) if defined?(SweetspotProbe)
+      rescue SystemCallError => error
+        warn "sweetspot: requests are not counted: #{error.message}; " \
+          "SWEETSPOT_PROBE=/folder/sweetspot_probe.sock leads to another folder"
       end
     end
   end

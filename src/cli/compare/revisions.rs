@@ -22,7 +22,7 @@ const BUDGET: &str = "6m";
 #[derive(clap::Args)]
 pub struct OfRevisions {
     /// A command that a shell runs in each revision's folder before it is started, such as 'bundle
-    /// install'; ignored folders are not taken over from the working folder then
+    /// install'; ignored files are copied then, and ignored folders not taken over
     #[arg(long, value_name = "COMMAND", requires = "revisions", help_heading = HEADING)]
     prepare: Option<String>,
     /// A plan file with what else is to be known [default: ./sweetspot.toml where it exists]

@@ -50,6 +50,7 @@ pub struct RevisionsAnswer {
     pub rate_rps: Option<f64>,
     /// Whole blocks, a fresh start of each revision in every one.
     pub blocks: u32,
+    /// `None` also where whole blocks had decided before trials said nothing.
     pub fault: Option<RevisionsFault>,
     /// It need not be measured further.
     pub(super) is_sure: bool,
@@ -60,10 +61,17 @@ impl Revisions {
     pub fn answer(&self) -> RevisionsAnswer {
         let figures: Vec<_> = FIGURES.iter().filter_map(|kind| self.figure(*kind)).collect();
         let of_failures = of_failures(self.failed[0], self.failed[1]);
-        let (change, decided_by) = match &self.fault {
+        let of_blocks = match self.blocks.len() < REVISION_BLOCKS_LEAST {
+            true => (Standing::Undecided, None),
+            false => verdict(&figures, of_failures),
+        };
+        let fault = match &self.fault {
+            Some(RevisionsFault::NotValid { .. }) if of_blocks.0 != Standing::Undecided => None,
+            fault => fault.clone(),
+        };
+        let (change, decided_by) = match &fault {
             Some(fault) => (of_fault(fault), None),
-            None if self.blocks.len() < REVISION_BLOCKS_LEAST => (Standing::Undecided, None),
-            None => verdict(&figures, of_failures),
+            None => of_blocks,
         };
         let is_sure = match change {
             Standing::Undecided => false,
@@ -83,7 +91,7 @@ impl Revisions {
             decided_by,
             rate_rps: self.rate_rps,
             blocks: self.blocks.len() as u32,
-            fault: self.fault.clone(),
+            fault,
             is_sure,
         }
     }
@@ -197,5 +205,38 @@ fn verdict(figures: &[RevisionFigure], of_failures: Standing) -> (Standing, Opti
     match needed.find(|it| it.change != Standing::Equivalent) {
         Some(open) => (Standing::Undecided, Some(open.kind)),
         None => (Standing::Equivalent, first(Standing::Equivalent)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Form;
+    use crate::search::revisions::tests_plan;
+    use crate::terms::Reason;
+
+    /// After as many blocks, in which a request of B takes 30 % more CPU, trials said nothing.
+    fn ended_after(blocks: usize) -> RevisionsAnswer {
+        let seen = |cpu_s: f64| Seen { cpu_s, completed: 1000, ..Seen::default() };
+        let search = Revisions {
+            blocks: (0..blocks).map(|_| [seen(10.0), seen(13.0)]).collect(),
+            fault: Some(RevisionsFault::NotValid { why: Reason::NoGoalYet.into() }),
+            ..Revisions::new(tests_plan(Form::Threads))
+        };
+        search.answer()
+    }
+
+    #[test]
+    fn what_whole_blocks_say_stands_though_trials_after_them_said_nothing() {
+        let answer = ended_after(4);
+        let expected = (Standing::Worse, Some(FigureKind::CpuPerRequest), None);
+        assert_eq!((answer.change, answer.decided_by, answer.fault), expected);
+    }
+
+    #[test]
+    fn from_one_block_nothing_is_said_and_why_it_ended_is() {
+        let answer = ended_after(1);
+        assert_eq!((answer.change, answer.decided_by), (Standing::Undecided, None));
+        assert!(matches!(answer.fault, Some(RevisionsFault::NotValid { .. })), "{answer:?}");
     }
 }

@@ -23,6 +23,9 @@ pub const LEADING: [&str; 4] =
 /// How the folders of guardians begin, in which worktrees are made.
 const OURS: &str = "sweetspot-";
 
+/// Before each ignored path in what `git status --porcelain` prints.
+const IGNORED: &[u8] = b"!! ";
+
 /// Two revisions as they were typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
@@ -77,7 +80,7 @@ pub enum GitError {
     NoRepository { folder: PathBuf, said: String },
     #[error(
         "there is no revision '{name}' in {}; where it is only on a server, such as in a CI that \
-         fetches one commit alone, 'git fetch origin {name}' brings it",
+         fetches one commit alone, 'git fetch origin {name}:refs/remotes/origin/{name}' brings it",
         top.display()
     )]
     NoRevision { name: String, top: PathBuf },
@@ -133,17 +136,20 @@ impl Repository {
         Ok(Self { top, below, common, run_as })
     }
 
-    /// The commit that a name means.
+    /// The commit that a name means. A branch that only `origin` has goes by its own name: a CI's
+    /// clone has no other branch than the one that was pushed.
     ///
     /// # Errors
     /// It means none here.
     pub fn commit(&self, name: &str) -> Result<Commit, GitError> {
-        let of_commit = format!("{name}^{{commit}}");
-        let output = self.git(&["rev-parse", "--verify", "--quiet", &of_commit])?;
-        match output.status.success() {
-            true => Ok(commit(&output)),
-            false => Err(GitError::NoRevision { name: name.to_string(), top: self.top.clone() }),
+        for name in [name, &format!("refs/remotes/origin/{name}")] {
+            let of_commit = format!("{name}^{{commit}}");
+            let output = self.git(&["rev-parse", "--verify", "--quiet", &of_commit])?;
+            if output.status.success() {
+                return Ok(commit(&output));
+            }
         }
+        Err(GitError::NoRevision { name: name.to_string(), top: self.top.clone() })
     }
 
     /// The commits of both sides.
@@ -162,25 +168,30 @@ impl Repository {
         }
     }
 
-    /// Files of the working folder that are not as they were last committed.
+    /// Files of the working folder that are not as they were last committed, new ones among them.
     ///
     /// # Errors
     /// git fails.
     pub fn changed_files(&self) -> Result<usize, GitError> {
-        let output = self.ok("look for changes", &["diff", "--name-only", "-z", "HEAD"])?;
-        Ok(paths(&output.stdout).count())
+        let what = "look for changes";
+        let changed = self.ok(what, &["diff", "--name-only", "-z", "HEAD"])?;
+        let new = self.ok(what, &["ls-files", "-z", "--others", "--exclude-standard"])?;
+        Ok(parts(&changed.stdout).count() + parts(&new.stdout).count())
     }
 
-    /// What the working folder has and git is told to ignore, below its top: files, and folders all
-    /// of which is ignored.
+    /// What the working folder has and git is told to ignore, below its top: files, and folders
+    /// that are ignored by their own names. `ls-files --directory` would name a new folder with
+    /// code in it as well, where one of its files is ignored.
     ///
     /// # Errors
     /// git fails.
     pub fn ignored(&self) -> Result<Vec<PathBuf>, GitError> {
-        let arguments =
-            ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
-        let output = self.ok("list what git ignores", &arguments)?;
-        Ok(paths(&output.stdout).collect())
+        let status = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames"];
+        let of = ["--ignored=matching", "--untracked-files=all", "--ignore-submodules=all"];
+        let output = self.ok("list what git ignores", &[&status[..], &of].concat())?;
+        let ignored = parts(&output.stdout).filter_map(|entry| entry.strip_prefix(IGNORED));
+        // A folder has a slash at its end, with which no link can be made.
+        Ok(ignored.map(|entry| path(entry).components().collect()).collect())
     }
 
     /// Has the commit other repositories in it?
@@ -268,8 +279,8 @@ fn line(text: &[u8]) -> &[u8] {
 }
 
 /// Each ends in a zero.
-fn paths(text: &[u8]) -> impl Iterator<Item = PathBuf> {
-    text.split(|byte| *byte == 0).filter(|it| !it.is_empty()).map(path)
+fn parts(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == 0).filter(|it| !it.is_empty())
 }
 
 fn path(bytes: &[u8]) -> PathBuf {
@@ -278,6 +289,8 @@ fn path(bytes: &[u8]) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
 
     #[test]
@@ -294,5 +307,74 @@ mod tests {
         for text in ["--output=x..HEAD", "a..b..c", "a....b"] {
             assert!(matches!(range(text), Err(RangeError::NoRevision(_))), "{text}");
         }
+    }
+
+    /// Runs git as somebody, whose commits it makes.
+    fn run(folder: &Path, arguments: &[&str]) {
+        let who = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
+        let output = git(folder, None, &[&who[..], arguments].concat()).expect("git is needed");
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+
+    /// A repository that ignores these, with one commit on main; the files lie in its folder and
+    /// are not committed.
+    fn repository(ignores: &str, files: &[&str]) -> (TempDir, Repository) {
+        let folder = tempfile::tempdir().unwrap();
+        run(folder.path(), &["init", "-q", "-b", "main"]);
+        fs::write(folder.path().join(".gitignore"), ignores).unwrap();
+        run(folder.path(), &["add", "-A"]);
+        run(folder.path(), &["commit", "-q", "-m", "first"]);
+        for path in files.iter().map(|file| folder.path().join(file)) {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let found = Repository::find(folder.path(), None).unwrap();
+        (folder, found)
+    }
+
+    #[test]
+    fn an_ignored_folder_can_be_linked_to_and_a_new_one_is_not_ignored_for_one_of_its_files() {
+        let ignores = "node_modules/\n/vendor/*\n*.key\n";
+        let files = [
+            "node_modules/it/index.js",
+            "vendor/bundle/it.rb",
+            "new/code.rb",
+            "new/inside/master.key",
+            "new/node_modules/it/index.js",
+            "kept/two words.key",
+        ];
+        let (_folder, repository) = repository(ignores, &files);
+        let mut ignored = repository.ignored().unwrap();
+        ignored.sort();
+        // As paths they are equal with and without a slash at the end; as text they are not.
+        let texts: Vec<_> = ignored.iter().map(|path| path.to_str().unwrap()).collect();
+        let expected = [
+            "kept/two words.key",
+            "new/inside/master.key",
+            "new/node_modules",
+            "node_modules",
+            "vendor/bundle",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn new_files_are_changes_that_are_not_committed_and_ignored_ones_are_not() {
+        let (folder, repository) = repository("*.key\n", &["new/code.rb", "new/master.key"]);
+        assert_eq!(repository.changed_files().unwrap(), 1);
+        fs::write(folder.path().join(".gitignore"), "*.key\n*.pem\n").unwrap();
+        assert_eq!(repository.changed_files().unwrap(), 2);
+    }
+
+    #[test]
+    fn a_branch_that_only_origin_has_goes_by_its_own_name() {
+        let (folder, origin) = repository("", &[]);
+        run(folder.path(), &["branch", "topic"]);
+        let clone = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", folder.path().display());
+        run(clone.path(), &["clone", "-q", "--branch", "topic", &url, "."]);
+        let cloned = Repository::find(clone.path(), None).unwrap();
+        assert_eq!(cloned.commit("main").unwrap(), origin.commit("main").unwrap());
+        assert!(matches!(cloned.commit("nowhere"), Err(GitError::NoRevision { .. })));
     }
 }

@@ -43,11 +43,14 @@ impl Ready {
             let folder = worktrees.below().to_path_buf();
             return Err(RevisionsError::NoFolder { of: side.clone(), folder });
         }
+        let gemfile = worktrees.own_gemfile(at, env);
         if let Some(command) = question.prepare {
             tell(Step::Preparing { name });
-            worktrees.prepare(command, &folder, env).map_err(|error| side.place(error))?;
+            let env: BTreeMap<_, _> = env.clone().into_iter().chain(gemfile.clone()).collect();
+            worktrees.prepare(command, &folder, &env).map_err(|error| side.place(error))?;
         }
-        let plan = plan_of(question, folder).map_err(|error| side.plan(error))?;
+        let mut plan = plan_of(question, folder).map_err(|error| side.plan(error))?;
+        plan.app.env.extend(gemfile);
         let of_side = |error| side.place(error);
         let settings = settings(&plan).map_err(of_side)?;
         let mut place = Local::new(settings, question.stop.clone()).map_err(of_side)?;

@@ -30,8 +30,14 @@ const OWN: [&str; 2] = ["tmp", "log"];
 const KEPT: [&str; 2] = ["tmp/pids/.keep", "log/.keep"];
 /// Stores of ours.
 const NOT_THE_APPS: &str = ".sweetspot";
-/// A command that installs what a lock file names adds to these, and takes nothing away.
-const ADDED_TO: [&str; 2] = [".bundle", "vendor/bundle"];
+/// A command that installs what a lock file names adds to this, and takes nothing away.
+const ADDED_TO: &str = "vendor/bundle";
+/// The settings by which Bundler finds what is installed; commands change them.
+const SETTINGS: &str = ".bundle";
+/// Paths in one command: how long it may be is limited.
+const COPIED_AT_ONCE: usize = 200;
+/// Leads Bundler to a Gemfile.
+const GEMFILE: &str = "BUNDLE_GEMFILE";
 
 /// Two worktrees.
 pub struct Worktrees {
@@ -92,13 +98,8 @@ impl Worktrees {
         let arguments = self.repository.add_worktree(&at, commit);
         let what = Task::CheckOut { commit: commit.to_string() };
         let folder = self.repository.top.clone();
-        self.run(what, arguments, folder, BTreeMap::new(), CHECKOUT)?;
-        for path in self.repository.ignored().map_err(WorktreeError::Git)? {
-            if is_linked(&path, &self.repository.top, is_prepared) {
-                link(&self.repository.top.join(&path), &at.join(&path))
-                    .map_err(|source| WorktreeError::Link { path, source })?;
-            }
-        }
+        self.run(what.clone(), arguments, folder, BTreeMap::new(), CHECKOUT)?;
+        self.take_over(&at, &what, is_prepared)?;
         let below = Path::new(name).join(&self.repository.below);
         let app = self.services.folder().join(&below);
         let is_missing = |kept: &&str| app.is_dir() && !app.join(kept).exists();
@@ -106,6 +107,49 @@ impl Worktrees {
             self.services.write_file(&below.join(kept), b"")?;
         }
         Ok(app)
+    }
+
+    /// Gives a worktree what the working folder has and git does not. Copies are made by a command,
+    /// which reads and writes as the app's user.
+    fn take_over(
+        &mut self,
+        at: &Path,
+        what: &Task,
+        is_prepared: bool,
+    ) -> Result<(), WorktreeError> {
+        let top = self.repository.top.clone();
+        let mut copied: Vec<String> = Vec::new();
+        for path in self.repository.ignored().map_err(WorktreeError::Git)? {
+            match taken(&path, &top, is_prepared) {
+                Taken::Linked => link(&top.join(&path), &at.join(&path))
+                    .map_err(|source| WorktreeError::Link { path, source })?,
+                Taken::Copied if is_there(&at.join(&path)) => {}
+                // The guardian takes text: a name that is none is left out.
+                Taken::Copied => copied.extend(path.to_str().map(str::to_string)),
+                Taken::LeftOut => {}
+            }
+        }
+        for paths in copied.chunks(COPIED_AT_ONCE) {
+            let words = ["cp", "-RHp", "--parents", "--"].into_iter().map(str::to_string);
+            let to = at.display().to_string();
+            let arguments = words.chain(paths.iter().cloned()).chain([to]).collect();
+            self.run(what.clone(), arguments, top.clone(), BTreeMap::new(), CHECKOUT)?;
+        }
+        Ok(())
+    }
+
+    /// The variable by which the app in the folder of this name finds its own Gemfile, where it
+    /// would be led to the working folder's: a CI sets it to that, and so does a program that
+    /// Bundler runs. `env`: the user's variables for the app.
+    pub fn own_gemfile(
+        &self,
+        name: &str,
+        env: &BTreeMap<String, String>,
+    ) -> Option<(String, String)> {
+        let named = env.get(GEMFILE).cloned().or_else(|| std::env::var(GEMFILE).ok())?;
+        let below = below(Path::new(&named), &self.repository.top)?;
+        let own = self.services.folder().join(name).join(below);
+        Some((GEMFILE.to_string(), own.display().to_string()))
     }
 
     /// The app's folder below the repository's top.
@@ -149,19 +193,39 @@ impl Drop for Worktrees {
     }
 }
 
-/// Is an ignored path taken over into a worktree?
-fn is_linked(path: &Path, top: &Path, is_prepared: bool) -> bool {
+/// What becomes of an ignored path in a worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Linked,
+    /// The user's command writes to what it finds, and through a link it would write to the working
+    /// folder.
+    Copied,
+    LeftOut,
+}
+
+/// `is_prepared`: a command will make what is in ignored folders.
+fn taken(path: &Path, top: &Path, is_prepared: bool) -> Taken {
     let has = |name: &str| path.components().any(|it| it == Component::Normal(OsStr::new(name)));
     if OWN.into_iter().chain([NOT_THE_APPS]).any(has) {
-        return false;
+        return Taken::LeftOut;
     }
-    let is_added_to = || ADDED_TO.iter().any(|it| path.ends_with(it));
-    !is_prepared || !top.join(path).is_dir() || is_added_to()
+    if !is_prepared {
+        return Taken::Linked;
+    }
+    let is_within = |name: &str| path.ancestors().any(|it| it.ends_with(name));
+    let at = top.join(path);
+    match at.is_dir() {
+        true if is_within(ADDED_TO) => Taken::Linked,
+        true if is_within(SETTINGS) => Taken::Copied,
+        // A link that leads nowhere cannot be copied.
+        false if at.exists() => Taken::Copied,
+        _ => Taken::LeftOut,
+    }
 }
 
 /// A link to what the working folder has, where the revision has not its own.
 fn link(to: &Path, at: &Path) -> io::Result<()> {
-    if at.symlink_metadata().is_ok() {
+    if is_there(at) {
         return Ok(());
     }
     if let Some(folder) = at.parent() {
@@ -170,30 +234,73 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
     symlink(to, at)
 }
 
+/// A link that leads nowhere is there too.
+fn is_there(at: &Path) -> bool {
+    at.symlink_metadata().is_ok()
+}
+
+/// Where a file lies below the repository's top, which has no links in it; `None`: elsewhere. A
+/// relative path is looked for from the folder of each app by itself.
+fn below(file: &Path, top: &Path) -> Option<PathBuf> {
+    if !file.is_absolute() {
+        return None;
+    }
+    let folder = file.parent()?.canonicalize().ok()?;
+    Some(folder.strip_prefix(top).ok()?.join(file.file_name()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_packages_are_linked_and_what_a_running_app_writes_is_its_own() {
+    fn keys_are_linked_or_copied_packages_linked_and_what_a_running_app_writes_is_its_own() {
         let top = tempfile::tempdir().unwrap();
-        for folder in ["node_modules", "vendor/bundle", "public/assets"] {
+        for folder in [".bundle", "node_modules", "vendor/bundle/ruby", "public/assets"] {
             std::fs::create_dir_all(top.path().join(folder)).unwrap();
         }
+        std::fs::create_dir(top.path().join("config")).unwrap();
+        for file in [".env", ".bundle/config", "config/master.key"] {
+            std::fs::write(top.path().join(file), "").unwrap();
+        }
+        symlink("nowhere", top.path().join("gone.key")).unwrap();
         for (path, alone, prepared) in [
-            (".env", true, true),
-            ("config/master.key", true, true),
-            ("db/production.sqlite3", true, true),
-            ("vendor/bundle", true, true),
-            ("node_modules", true, false),
-            ("public/assets", true, false),
-            ("tmp", false, false),
-            ("log/production.log", false, false),
-            ("web/tmp/cache", false, false),
-            (".sweetspot", false, false),
+            (".env", Taken::Linked, Taken::Copied),
+            ("config/master.key", Taken::Linked, Taken::Copied),
+            (".bundle", Taken::Linked, Taken::Copied),
+            (".bundle/config", Taken::Linked, Taken::Copied),
+            ("vendor/bundle", Taken::Linked, Taken::Linked),
+            ("vendor/bundle/ruby", Taken::Linked, Taken::Linked),
+            ("node_modules", Taken::Linked, Taken::LeftOut),
+            ("public/assets", Taken::Linked, Taken::LeftOut),
+            ("gone.key", Taken::Linked, Taken::LeftOut),
+            ("tmp", Taken::LeftOut, Taken::LeftOut),
+            ("log/production.log", Taken::LeftOut, Taken::LeftOut),
+            ("web/tmp/cache", Taken::LeftOut, Taken::LeftOut),
+            (".sweetspot", Taken::LeftOut, Taken::LeftOut),
         ] {
-            let linked = [false, true].map(|it| is_linked(Path::new(path), top.path(), it));
-            assert_eq!(linked, [alone, prepared], "{path}");
+            let found = [false, true].map(|it| taken(Path::new(path), top.path(), it));
+            assert_eq!(found, [alone, prepared], "{path}");
+        }
+    }
+
+    #[test]
+    fn a_gemfile_is_a_revisions_own_where_it_lies_in_the_repository_by_whatever_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().canonicalize().unwrap();
+        let top = at.join("app");
+        std::fs::create_dir_all(top.join("gemfiles")).unwrap();
+        symlink(&top, at.join("link")).unwrap();
+        for (named, expected) in [
+            (top.join("Gemfile"), Some("Gemfile")),
+            (top.join("gemfiles/rails.rb"), Some("gemfiles/rails.rb")),
+            (at.join("link/gemfiles/../Gemfile"), Some("Gemfile")),
+            (at.join("Gemfile"), None),
+            (at.join("app-of-another/Gemfile"), None),
+            ("gemfiles/rails.rb".into(), None),
+            (PathBuf::new(), None),
+        ] {
+            assert_eq!(below(&named, &top).as_deref(), expected.map(Path::new), "{named:?}");
         }
     }
 
