@@ -148,6 +148,11 @@ pub enum Problem {
         needed: u32,
     },
     #[error(
+        "a worker of {server} answers many requests at once and opens as many connections as its \
+         pool allows; leave this out, and try --workers of which workers x pool size fit"
+    )]
+    ConnectionsOfPools { server: &'static str },
+    #[error(
         "{server} runs one thread in each worker and cannot run more; leave --threads out, or \
          choose a server that has threads with --server"
     )]

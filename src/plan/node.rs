@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::app_error::{AppError, read};
-use crate::server::{App, Framework};
+use crate::server::{App, Framework, Variables};
 
 const PACKAGE: &str = "package.json";
 
@@ -44,10 +44,13 @@ pub fn recognise(folder: &Path) -> Result<Option<App>, AppError> {
     };
     let main = package["main"].as_str();
     let scripts = SCRIPTS.iter().filter_map(|name| package["scripts"][*name].as_str());
-    let started = scripts.filter_map(started).find_map(|Started { flags, module }| {
+    let started = scripts.filter_map(started).find_map(|it| {
         // Of a folder its package says which file that is.
-        let module = if matches!(&*module, "." | "./") { main.unwrap_or(".") } else { &*module };
-        Some(App { start_flags: flags, ..app(folder, &file_of(folder, module)?) })
+        let is_folder = matches!(&*it.module, "." | "./");
+        let module = if is_folder { main.unwrap_or(".") } else { &*it.module };
+        let entry = file_of(folder, module)?;
+        let (start_flags, start_arguments, start_env) = (it.flags, it.arguments, it.env);
+        Some(App { start_flags, start_arguments, start_env, ..app(folder, &entry) })
     });
     if started.is_some() {
         return Ok(started);
@@ -84,11 +87,19 @@ pub fn app(folder: &Path, entry: &str) -> App {
     App::new(folder, Framework::Node, entry.trim_start_matches("./"))
 }
 
-/// Flags and module of `node --flag=1 server.js`.
+/// The parts of `A=1 node --flag=1 server.js argument`.
 struct Started {
+    env: Variables,
     flags: Vec<String>,
     module: String,
+    arguments: Vec<String>,
 }
+
+/// Variables that a measurement has a value of its own for.
+const OF_MEASUREMENT: [&str; 3] = ["PORT", "WEB_CONCURRENCY", "NODE_ENV"];
+
+/// The variable that has more of node's flags.
+const FLAGS: &str = "NODE_OPTIONS";
 
 /// Flags of node's behind which their value stands.
 const WITH_VALUE: [&str; 10] = [
@@ -107,31 +118,59 @@ const WITH_VALUE: [&str; 10] = [
 /// Flags for those who develop it: another process would be the app's.
 const OF_DEVELOPMENT: [&str; 2] = ["--watch", "--inspect"];
 
-/// What the first command of a script that runs node runs, unless that is a tool; variables before
-/// it are left out, and so are flags that are the shell's to fill in.
+/// What the first command of a script that runs node runs, unless that is a tool; what is the
+/// shell's to fill in is left out.
 fn started(script: &str) -> Option<Started> {
     script.split([';', '&', '|']).find_map(|command| {
         let words = shlex::split(command)?;
         let is_before = |word: &&str| word.contains('=') || BEFORE.contains(word);
-        let mut words = words.iter().map(String::as_str).skip_while(is_before);
+        let mut words = words.iter().map(String::as_str).peekable();
+        let env = std::iter::from_fn(|| words.next_if(is_before)).filter_map(variable).collect();
         if words.next()? != "node" {
             return None;
         }
         let mut flags = Vec::new();
         while let Some(word) = words.next() {
             if !word.starts_with('-') {
-                let module = word.to_string();
-                return (!word.contains("node_modules/")).then_some(Started { flags, module });
+                let (module, arguments) = (word.to_string(), arguments(words));
+                let is_tool = module.contains("node_modules/");
+                return (!is_tool).then_some(Started { env, flags, module, arguments });
             }
             let value = if WITH_VALUE.contains(&word) { words.next() } else { None };
-            let is_left_out = OF_DEVELOPMENT.iter().any(|start| word.starts_with(start));
             let all = [Some(word), value].into_iter().flatten();
-            if !is_left_out && all.clone().all(|it| !it.contains('$')) {
+            if !is_of_development(word) && all.clone().all(|it| !it.contains('$')) {
                 flags.extend(all.map(str::to_string));
             }
         }
         None
     })
+}
+
+fn is_of_development(flag: &str) -> bool {
+    OF_DEVELOPMENT.iter().any(|start| flag.starts_with(start))
+}
+
+/// Name and value of `A=1`, where a measurement can keep it.
+fn variable(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    let has_debugger = name == FLAGS && value.split(' ').any(is_of_development);
+    let is_plain = !value.contains(['$', '`']);
+    let is_kept = is_plain && !has_debugger && !OF_MEASUREMENT.contains(&name);
+    is_kept.then(|| (name.to_string(), value.to_string()))
+}
+
+/// The app's own arguments, up to where the shell is told where its output goes; a flag goes with
+/// the value that is left out.
+fn arguments<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut arguments: Vec<String> = Vec::new();
+    for word in words.take_while(|word| !word.contains(['<', '>'])) {
+        if !word.contains(['$', '`']) {
+            arguments.push(word.to_string());
+        } else if arguments.last().is_some_and(|it| it.starts_with('-') && !it.contains('=')) {
+            arguments.pop();
+        }
+    }
+    arguments
 }
 
 #[cfg(test)]
@@ -140,21 +179,28 @@ mod tests {
 
     use super::*;
 
-    /// Entry and flags of the app with these files.
-    fn found(files: &[(&str, &str)]) -> Result<Option<(String, String)>, AppError> {
+    /// The app with these files.
+    fn app_of(files: &[(&str, &str)]) -> Result<Option<App>, AppError> {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in files {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        let app = recognise(folder.path())?;
-        Ok(app.map(|app| (app.entry, app.start_flags.join(" "))))
+        recognise(folder.path())
+    }
+
+    /// Entry and flags of the app with these files.
+    fn found(files: &[(&str, &str)]) -> Result<Option<(String, String)>, AppError> {
+        Ok(app_of(files)?.map(|app| (app.entry, app.start_flags.join(" "))))
+    }
+
+    fn start(command: &str) -> String {
+        format!("{{\"scripts\":{{\"start\":\"{command}\"}}}}")
     }
 
     #[test]
     fn an_app_starts_where_its_package_says_or_where_most_do() {
-        let start = |command: &str| format!("{{\"scripts\":{{\"start\":\"{command}\"}}}}");
         for (package, file, flags) in [
             (start("node bin/www.js"), "bin/www.js", ""),
             (start("NODE_ENV=x node ./bin/www"), "bin/www.js", ""),
@@ -192,6 +238,31 @@ mod tests {
         let plain = found(&[("app.js", "")]).unwrap();
         assert_eq!(plain, Some(("app.js".into(), String::new())));
         assert_eq!(found(&[]).unwrap(), None);
+    }
+
+    #[test]
+    fn variables_and_arguments_are_kept_but_for_those_that_the_shell_fills_in() {
+        for (command, env, arguments) in [
+            ("NODE_PATH=dist NODE_ENV=x PORT=3 node a.js", "NODE_PATH=dist", ""),
+            (
+                "NODE_OPTIONS=--max-old-space-size=4096 node a.js serve --quiet",
+                "NODE_OPTIONS=--max-old-space-size=4096",
+                "serve --quiet",
+            ),
+            (
+                "cross-env A='b c' B=$B node a.js serve --port $PORT --host=$HOST -v > log 2>&1",
+                "A=b c",
+                "serve -v",
+            ),
+            ("NODE_OPTIONS='-r ./a --inspect' node a.js", "", ""),
+            ("A=1 npm run build && node a.js serve", "", "serve"),
+        ] {
+            let app = app_of(&[("package.json", &start(command)), ("a.js", "")]).unwrap().unwrap();
+            let kept: Vec<String> =
+                app.start_env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let both = (kept.join(" "), app.start_arguments.join(" "));
+            assert_eq!(both, (env.to_string(), arguments.to_string()), "{command}");
+        }
     }
 
     #[test]

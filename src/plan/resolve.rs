@@ -80,7 +80,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let timeout = timeout(&settings, &goal.value, &goals)?;
     let ready = ready(&settings, &targets.value)?;
     let slots = (workers.value[0], threads.value[0]);
-    let db_connections = db_connections(&settings, slots, has_threads)?;
+    let db_connections = db_connections(&settings, server, slots, has_threads)?;
     let connection = connection(&settings, &subject)?;
     let of_cuts = cuts::changes(&cuts);
     let knobs = knobs(&settings, (app, most_cores), server, &of_cuts)?;
@@ -513,11 +513,16 @@ fn ready(settings: &Settings<'_>, targets: &[Target]) -> Result<Sourced<String>,
 
 fn db_connections(
     settings: &Settings<'_>,
+    server: &dyn Adapter,
     (workers, threads): (Workers, Threads),
     has_threads: bool,
 ) -> Result<Sourced<Option<u32>>, PlanError> {
     or_default(settings.get(Key::DbConnections), None, |given| {
         let number = given.number(1, MOST_CONNECTIONS)?;
+        if server.is_event_loop(has_threads) {
+            let server = server.about().title;
+            return Err(given.problem(Problem::ConnectionsOfPools { server }));
+        }
         let (workers, threads) = (workers.get(), threads.get());
         let needed = u32::from(workers) * u32::from(threads);
         if number.value < u64::from(needed) {

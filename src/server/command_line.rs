@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{App, CommandLine};
+use super::{App, CommandLine, Listen};
 
 /// What would make a server listen elsewhere, or report to a supervisor of its own.
 const NOT_INHERITED: &[&str] = &[
@@ -16,6 +16,18 @@ const NOT_INHERITED: &[&str] = &[
     "WATCHDOG_USEC",
     "WATCHDOG_PID",
 ];
+
+/// What PORT says where the server listens on a socket behind a proxy: settings and apps may insist
+/// on a number.
+const PORT_BEHIND_PROXY: u16 = 50505;
+
+/// What PORT says.
+pub fn port(listen: &Listen) -> u16 {
+    match listen {
+        Listen::Port(port) => *port,
+        Listen::Socket(_) => PORT_BEHIND_PROXY,
+    }
+}
 
 /// The command that starts a server in its app's folder; `not_inherited` besides what would make
 /// any server come up elsewhere.

@@ -4,7 +4,7 @@
 //! In: the flags. Out: the app's settings as they are with them. Only computes.
 
 use super::{Inspection, Obeys};
-use crate::terms::{Configuration, SettingsRemark};
+use crate::terms::{Configuration, PythonRemark, Remark, RubyRemark, SettingsRemark};
 
 /// As a server spells its flags for workers and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,15 @@ impl Flags {
         let Configuration { workers, threads } = inspection.current;
         let workers = self.workers.unwrap_or(workers.get());
         let threads = self.threads.filter(|_| has_threads).unwrap_or(threads.get());
-        inspection.current = Configuration::new(workers, threads).unwrap_or(inspection.current);
+        let current = Configuration::new(workers, threads).unwrap_or(inspection.current);
+        inspection.current = current;
+        inspection.remarks.retain(|remark| !self.contradicts(remark, current));
+        for remark in &mut inspection.remarks {
+            let Remark::Settings(SettingsRemark::OtherEnvironment { setting, .. }) = remark else {
+                continue;
+            };
+            *setting = setting.map(|_| current);
+        }
         let Obeys { workers, max_threads, min_threads } = self.obeys.clone();
         let file = &mut inspection.obeys;
         file.workers = workers.or(file.workers.take());
@@ -59,5 +67,62 @@ impl Flags {
             let (file, flags) = (self.file.to_string(), self.fixed.join(" "));
             inspection.remarks.push(SettingsRemark::FlagsComeFirst { file, flags }.into());
         }
+    }
+
+    /// Do the flags, which give the app this setting, make untrue what was found without them?
+    fn contradicts(&self, remark: &Remark, current: Configuration) -> bool {
+        let has_one_worker = current.workers.get() == 1;
+        match remark {
+            Remark::Ruby(RubyRemark::SingleMode | RubyRemark::OneWorkerInSingleMode) => {
+                !has_one_worker
+            }
+            Remark::Ruby(RubyRemark::NotPreloadedToday) => has_one_worker,
+            Remark::Ruby(RubyRemark::MaxThreadsFromStart { .. }) => self.threads.is_some(),
+            Remark::Python(PythonRemark::OneThreadIsSync) => current.threads.get() > 1,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::tests::inspection;
+
+    /// What is left of these remarks on one process with up to five threads.
+    fn left(workers: Option<u16>, threads: Option<u16>, remarks: &[Remark]) -> Vec<Remark> {
+        let mut inspection = inspection(1, 5, "5.6.5", Obeys::default());
+        inspection.remarks = remarks.to_vec();
+        Flags { workers, threads, ..Flags::default() }.apply_to(&mut inspection, true);
+        inspection.remarks
+    }
+
+    #[test]
+    fn nothing_is_said_of_numbers_that_flags_come_before() {
+        let single = Remark::from(RubyRemark::SingleMode);
+        let threads = Remark::from(RubyRemark::MaxThreadsFromStart { min: 0, max: 5 });
+        let both = [single.clone(), threads.clone()];
+        assert_eq!(left(Some(3), Some(5), &both), []);
+        assert_eq!(left(Some(3), None, &both), [threads]);
+        assert_eq!(left(Some(1), Some(5), &both), [single]);
+        assert_eq!(left(None, None, &both), both);
+        let sync = [Remark::from(PythonRemark::OneThreadIsSync)];
+        assert_eq!(left(None, Some(4), &sync), []);
+        assert_eq!(left(Some(3), Some(1), &sync), sync);
+        let not_preloaded = [Remark::from(RubyRemark::NotPreloadedToday)];
+        assert_eq!(left(Some(1), None, &not_preloaded), []);
+        assert_eq!(left(Some(4), None, &not_preloaded), not_preloaded);
+    }
+
+    #[test]
+    fn the_setting_of_another_environment_is_that_of_the_flags() {
+        let staging = |workers, threads| {
+            let setting = Some(Configuration::new(workers, threads).unwrap());
+            Remark::from(SettingsRemark::OtherEnvironment {
+                environment: "staging".into(),
+                setting,
+            })
+        };
+        assert_eq!(left(Some(3), Some(2), &[staging(1, 5)]), [staging(3, 2)]);
     }
 }

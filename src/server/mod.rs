@@ -138,6 +138,11 @@ pub struct App {
     pub flags: Option<Flags>,
     /// What stands between its language's program and its entry, of an app that is no server's.
     pub start_flags: Vec<String>,
+    /// The arguments behind its entry, of an app that is no server's.
+    pub start_arguments: Vec<String>,
+    /// The variables before its language's program, of an app that is no server's; those in `env`
+    /// come before them.
+    pub start_env: Variables,
     /// A command of the user's that starts it; for [`FOR_COMMANDS`] alone.
     pub command: Option<CommandTemplate>,
     /// A Deployment in whose pods it runs; for [`FOR_PODS`] alone.
@@ -175,6 +180,8 @@ impl App {
             program: None,
             flags: None,
             start_flags: Vec::new(),
+            start_arguments: Vec::new(),
+            start_env: Variables::default(),
             command: None,
             pods: None,
             worker_kind: None,
@@ -388,6 +395,8 @@ pub struct Inspection {
     pub runtime_version: String,
     /// It is a Ruby whose compiler YJIT was left out when it was built.
     pub lacks_yjit: bool,
+    /// Its own file says that it is not to be loaded before its workers are forked.
+    pub is_never_preloaded: bool,
     /// Which variables change it.
     pub obeys: Obeys,
     /// What could surprise.
@@ -436,7 +445,8 @@ pub trait Adapter: Sync {
     }
 
     /// Does a worker work on as many requests at once as come, however few threads it has?
-    fn is_event_loop(&self) -> bool {
+    /// `has_threads`: does this app's have threads to choose?
+    fn is_event_loop(&self, _has_threads: bool) -> bool {
         false
     }
 

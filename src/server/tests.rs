@@ -47,6 +47,7 @@ pub fn inspection(workers: u16, threads: u16, version: &str, obeys: Obeys) -> In
         server_version: version.into(),
         runtime_version: String::new(),
         lacks_yjit: false,
+        is_never_preloaded: false,
         obeys,
         remarks: Vec::new(),
     }
@@ -64,6 +65,21 @@ pub fn settings(
     let cores = Cores::new(2.0).unwrap();
     let memory = Bytes(1 << 30);
     adapter.settings(Recommended { app, inspection, configuration, cores, memory })
+}
+
+#[test]
+fn every_app_has_a_number_as_its_port_also_behind_a_proxy() {
+    let has_port = |framework: &Framework| {
+        matches!(framework, Framework::Rack | Framework::Wsgi | Framework::Asgi | Framework::Node)
+    };
+    for adapter in ADAPTERS {
+        let Some(framework) = adapter.about().runs.iter().copied().find(has_port) else { continue };
+        let app = App::new("/srv/shop", framework, "main:app");
+        let (plain, behind) = (on_port(*adapter, &app, 1, 1), on_socket(*adapter, &app, 1, 1));
+        for (recipe, port) in [(plain, "4000"), (behind, "50505")] {
+            assert_eq!(recipe.commands[0].env["PORT"], port, "{}", adapter.name());
+        }
+    }
 }
 
 #[test]

@@ -21,7 +21,8 @@ const DEPTH_MAX: usize = 12;
 pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key: &Key) -> String {
     let mut hash = Hash::keyed(key);
     hash.add(&format!("{:?} {}", plan.app, plan.server));
-    plan.app.env.iter().for_each(|(name, value)| hash.add(&format!("{name}={value}")));
+    let env = plan.app.env.iter().chain(plan.app.start_env.iter());
+    env.for_each(|(name, value)| hash.add(&format!("{name}={value}")));
     hash.add(&format!("{:?} {:?}", inspection.current, inspection.server_version));
     hash.add(&inspection.runtime_version);
     hash.add(&format!("{machine:?}"));

@@ -76,6 +76,7 @@ impl LocalSettings {
     /// requests, and those of inherited variables that say so.
     pub(super) fn secrets(&self) -> Secrets {
         inherited_secrets()
+            .with_inherited(self.app.start_env.iter().map(|(name, value)| (&**name, &**value)))
             .with_given(self.app.env.iter().map(|(name, value)| (&**name, &**value)))
             .with_requests(&self.targets)
     }

@@ -289,6 +289,7 @@ impl Place for Remote {
             server_version: self.settings.to.url.clone(),
             runtime_version: String::new(),
             lacks_yjit: false,
+            is_never_preloaded: false,
             obeys: Obeys::default(),
             remarks: self.remarks(),
         })

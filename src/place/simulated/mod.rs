@@ -142,6 +142,7 @@ impl Place for Simulated {
             server_version: "simulated".into(),
             runtime_version: "simulated".into(),
             lacks_yjit: false,
+            is_never_preloaded: false,
             obeys: Obeys {
                 workers: Some("WEB_CONCURRENCY".into()),
                 max_threads: Some("PUMA_MAX_THREADS".into()),

@@ -64,6 +64,7 @@ impl Adapter for Command {
             server_version: command.program().to_string(),
             runtime_version: String::new(),
             lacks_yjit: false,
+            is_never_preloaded: false,
             obeys: Obeys::default(),
             remarks: remarks(app, command),
         })

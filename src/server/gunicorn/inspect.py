@@ -56,6 +56,7 @@ def inspect():
     worker_class = settings.settings["worker_class"].get()
     if not isinstance(worker_class, str):
         worker_class = worker_class.__module__ + "." + worker_class.__qualname__
+    binds = settings.settings["bind"].get()
     logs = [settings.accesslog, settings.errorlog, settings.pidfile]
     return {
         "workers": settings.workers,
@@ -64,7 +65,7 @@ def inspect():
         "preload": settings.preload_app,
         "timeout_s": settings.timeout,
         "max_requests": settings.max_requests,
-        "binds": settings.settings["bind"].get() if "bind" in given(settings) else [],
+        "binds": own_addresses(binds) if "bind" in given(settings) else [],
         "files": [path for path in logs if path and path != "-"],
         "is_tls": bool(settings.is_ssl),
         "is_debugging": is_django_debugging(entry),

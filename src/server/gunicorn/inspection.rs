@@ -48,6 +48,7 @@ fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspecti
         server_version: options.gunicorn,
         runtime_version: options.python,
         lacks_yjit: false,
+        is_never_preloaded: false,
     })
 }
 

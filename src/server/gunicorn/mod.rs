@@ -103,6 +103,11 @@ impl Adapter for Gunicorn {
         app.framework == Framework::Wsgi && app.worker_kind.as_deref().is_none_or(takes_threads)
     }
 
+    /// Classes that take no threads are event loops: uvicorn's, gevent, eventlet, tornado.
+    fn is_event_loop(&self, has_threads: bool) -> bool {
+        !has_threads
+    }
+
     fn worker_kind(&self, config: &str) -> Option<String> {
         worker_class(config)
     }
@@ -276,6 +281,7 @@ mod tests {
         for (kind, expected) in [("gthread", true), ("sync", true), ("gevent", false)] {
             let app = App { worker_kind: Some(kind.into()), ..app() };
             assert_eq!(Gunicorn.has_threads(&app), expected, "{kind}");
+            assert_eq!(Gunicorn.is_event_loop(expected), !expected, "{kind}");
         }
         assert!(Gunicorn.has_threads(&app()));
     }

@@ -35,6 +35,7 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
         server_version: options.node.clone(),
         runtime_version: format!("Node.js {}", options.node),
         lacks_yjit: false,
+        is_never_preloaded: false,
     })
 }
 

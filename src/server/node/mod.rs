@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::command_line;
-use super::command_line::text;
+use super::command_line::{port, text};
 use super::signals::SIGTERM;
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
@@ -44,10 +44,6 @@ const PRIMARY: &str = "sweetspot_primary.js";
 const PRIMARY_TITLE: &str = "node: primary";
 const WORKER_TITLE: &str = "node: worker";
 
-/// What PORT says behind a proxy, where the app is made to listen on a socket: not every app that
-/// listens on a port can be told a path.
-const PORT_BEHIND_PROXY: u16 = 50505;
-
 /// Somebody else's cluster, and a debugger's port.
 const NOT_INHERITED: &[&str] = &["NODE_UNIQUE_ID", "NODE_CHANNEL_FD", "NODE_DEBUG"];
 
@@ -56,7 +52,7 @@ impl Adapter for Node {
         &ABOUT
     }
 
-    fn is_event_loop(&self) -> bool {
+    fn is_event_loop(&self, _has_threads: bool) -> bool {
         true
     }
 
@@ -121,21 +117,22 @@ impl Adapter for Node {
 fn arguments(Launch { app, scratch, .. }: Launch<'_>) -> Vec<String> {
     let (watch, primary) = (scratch.join(WATCH), scratch.join(PRIMARY));
     let ours = ["--require".into(), text(&watch), text(&primary)];
-    [app.program(&ABOUT).into()].into_iter().chain(app.start_flags.clone()).chain(ours).collect()
+    let program = [app.program(&ABOUT).to_string()].into_iter();
+    let words = program.chain(app.start_flags.clone()).chain(ours);
+    // A cluster hands its own arguments on to its workers.
+    words.chain(app.start_arguments.clone()).collect()
 }
 
 fn environment(Launch { app, configuration, listen, .. }: Launch<'_>) -> BTreeMap<String, String> {
-    let port = match listen {
-        Listen::Port(port) => *port,
-        Listen::Socket(_) => PORT_BEHIND_PROXY,
-    };
     let environment = app.env.get("NODE_ENV").map_or("production", String::as_str);
     let variables = [
         ("NODE_ENV", environment.to_string()),
-        ("PORT", port.to_string()),
+        ("PORT", port(listen).to_string()),
         ("WEB_CONCURRENCY", configuration.workers.to_string()),
     ];
-    variables.map(|(name, value)| (name.to_string(), value)).into()
+    let script = app.start_env.iter().filter(|(name, _)| !app.env.contains_key(*name));
+    let script = script.map(|(name, value)| (name.clone(), value.clone()));
+    script.chain(variables.map(|(name, value)| (name.to_string(), value))).collect()
 }
 
 /// A text as it is written in JavaScript, where JSON's form does.
@@ -144,12 +141,13 @@ fn literal(path: &Path) -> String {
 }
 
 fn watch(listen: &Listen) -> String {
-    let (port, socket) = match listen {
-        Listen::Port(port) => (*port, "null".to_string()),
-        Listen::Socket(path) => (PORT_BEHIND_PROXY, literal(path)),
+    // Not every app that listens on a port can be told a path: it is made to listen on the socket.
+    let socket = match listen {
+        Listen::Port(_) => "null".to_string(),
+        Listen::Socket(path) => literal(path),
     };
     include_str!("watch.js")
-        .replace("OUR_PORT;", &format!("{port};"))
+        .replace("OUR_PORT;", &format!("{};", port(listen)))
         .replace("OUR_SOCKET;", &format!("{socket};"))
 }
 
@@ -164,9 +162,16 @@ fn primary(app: &App, configuration: Configuration) -> String {
 mod tests {
     use super::*;
     use crate::server::tests::{assert_roles, on_port, on_socket};
+    use crate::server::{self, Ports};
 
     fn app() -> App {
         App::new("/srv/shop", Framework::Node, "server.js")
+    }
+
+    /// With the variables of the user's own.
+    fn recipe(app: &App) -> Recipe {
+        let (ports, scratch) = (Ports { front: 4000, behind: 4001 }, Path::new("/tmp/scratch"));
+        server::recipe(app, &Node, Configuration::new(1, 1).unwrap(), ports, scratch)
     }
 
     #[test]
@@ -180,6 +185,10 @@ mod tests {
         let flagged = on_port(&Node, &App { start_flags, ..app() }, 3, 1);
         let arguments = flagged.commands[0].arguments.join(" ");
         assert!(arguments.starts_with("node -r dotenv/config --require /tmp"), "{arguments}");
+        let start_arguments = vec!["serve".into()];
+        let argued = on_port(&Node, &App { start_arguments, ..app() }, 3, 1);
+        let arguments = argued.commands[0].arguments.join(" ");
+        assert!(arguments.ends_with("/sweetspot_primary.js serve"), "{arguments}");
         let primary = &recipe.files[1].1;
         assert!(primary.contains("const ENTRY = \"/srv/shop/server.js\";"), "{primary}");
         assert!(primary.contains("const NUMBER = 3;"), "{primary}");
@@ -193,6 +202,10 @@ mod tests {
         let own = App { env: [("NODE_ENV".into(), "staging".into())].into(), ..app() };
         let env = &on_port(&Node, &own, 1, 1).commands[0].env;
         assert_eq!(env["NODE_ENV"], "staging");
+        let start_env = [("NODE_PATH".into(), "dist".into()), ("A".into(), "script".into())].into();
+        let scripted = App { env: [("A".into(), "own".into())].into(), start_env, ..app() };
+        let env = &recipe(&scripted).commands[0].env;
+        assert_eq!((env["NODE_PATH"].as_str(), env["A"].as_str()), ("dist", "own"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::server::{App, Recommended};
 use crate::terms::{
-    Advice, Configuration, CoreCount, Cores, DatabaseAdvice, RunningAdvice, SettingAdvice,
+    Advice, Configuration, CoreCount, Cores, DatabaseAdvice, RunningAdvice, Secrets, SettingAdvice,
     Settings, SettingsPlace, Stated,
 };
 
@@ -29,10 +29,28 @@ pub(super) fn of(recommended: Recommended<'_>) -> Settings {
     }
 }
 
-/// The command that runs a file as the app's own is run.
+/// The command that runs a file as the app's own is run; a value that its name says is secret is
+/// not repeated.
 fn node(app: &App, file: &str) -> String {
-    let words = ["node"].into_iter().chain(app.start_flags.iter().map(String::as_str));
-    words.chain([file]).collect::<Vec<_>>().join(" ")
+    let shown = |(name, value): (&String, &String)| {
+        let secrets = Secrets::default().with_inherited([(&**name, &**value)]);
+        format!("{name}={}", word(&secrets.mask(value)))
+    };
+    let env = app.start_env.iter().map(shown);
+    let flags = app.start_flags.iter().map(|flag| word(flag));
+    let arguments = app.start_arguments.iter().map(|argument| word(argument));
+    let words = env.chain(["node".into()]).chain(flags).chain([file.into()]).chain(arguments);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A word for a shell, in quotes where it needs them.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-./:@_=,%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        // No argument holds a zero byte, the one thing that cannot be quoted.
+        false => shlex::try_quote(text).unwrap_or_default().into_owned(),
+    }
 }
 
 /// A file that makes the workers; started in place of the app's own.
@@ -102,6 +120,16 @@ mod tests {
         let inspection = inspection(1, 1, "20.1.0", obeying(None, None));
         let flagged = tests::settings(&Node, &app, &inspection, 1, 1);
         assert_eq!(flagged.config_snippet, "node --max-old-space-size=400 server.js\n");
+        app.start_env = [
+            ("NODE_PATH".into(), "my lib".into()),
+            ("STORE_URL".into(), "redis://u:pa55word@store".into()),
+        ]
+        .into();
+        app.start_arguments = vec!["serve".into()];
+        let scripted = tests::settings(&Node, &app, &inspection, 2, 1);
+        let command = "NODE_PATH='my lib' STORE_URL='[hidden]' node \
+                       --max-old-space-size=400 cluster.cjs serve\n";
+        assert!(scripted.config_snippet.contains(command), "{scripted:?}");
         assert!(!Language::DATA.say_each(&one.advice).join("\n").contains("pm2"), "{one:?}");
     }
 }

@@ -8,7 +8,8 @@ const { isMainThread } = require('worker_threads');
 
 const PORT = OUR_PORT;
 const SOCKET = OUR_SOCKET;
-// An app that first opens another port, such as one for metrics, gets so long to open its own.
+// An app that first opens another port, such as one for metrics, gets so long to open its own, or to
+// make workers that do.
 const PATIENCE_MS = 5000;
 const ELSEWHERE = 78;
 
@@ -21,6 +22,8 @@ const say = (text) => {
 };
 
 const workers = () => Object.values(cluster.workers || {});
+// A helper that the app forks need not serve, nor need a primary whose workers do.
+const hasToServe = () => cluster.isWorker || (!process.send && workers().length === 0);
 const servers = new Set();
 let isServing = false;
 // Seen by the primary that we put around an app.
@@ -38,7 +41,7 @@ function heard(server) {
   } else if (!isOurs) {
     const where = address && address.port ? `port ${address.port}` : address;
     setTimeout(() => {
-      if (isServing) return;
+      if (isServing || !hasToServe()) return;
       say(`failed: the app listens on ${where}, not where the variable PORT says: ` +
         'let it listen on process.env.PORT');
       process.exit(ELSEWHERE);

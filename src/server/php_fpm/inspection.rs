@@ -50,6 +50,7 @@ pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionErr
         server_version: version.clone(),
         runtime_version: format!("php {version}"),
         lacks_yjit: false,
+        is_never_preloaded: false,
     })
 }
 

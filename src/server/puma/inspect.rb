@@ -60,6 +60,8 @@ print_inspection_of("puma") do
     "min_threads" => options[:min_threads].to_i,
     "max_threads" => options[:max_threads].to_i,
     "preload" => options[:preload_app] ? true : false,
+    # Said in the file, where Puma's own default changes nothing.
+    "preload_is_off" => options.file_options[:preload_app] == false,
     "environment" => options[:environment].to_s,
     "obeys" => obeys,
     "plugins" => plugins + embedded,

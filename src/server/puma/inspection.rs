@@ -14,6 +14,9 @@ struct Options {
     min_threads: u16,
     max_threads: u16,
     preload: bool,
+    /// Its file says so, also for a measurement.
+    #[serde(default)]
+    preload_is_off: bool,
     environment: String,
     /// Missing where it could not be found out.
     obeys: Option<ObeyedNames>,
@@ -52,6 +55,7 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
         obeys: options.obeys.map(obeys).unwrap_or_default(),
         server_version: options.puma,
         lacks_yjit: options.yjit == Some(false),
+        is_never_preloaded: options.preload_is_off,
         runtime_version: options.ruby,
     })
 }
@@ -75,7 +79,9 @@ fn remarks(options: &Options, current: Configuration) -> Vec<Remark> {
     match options.workers {
         0 => remarks.push(RubyRemark::SingleMode.into()),
         1 => remarks.push(RubyRemark::OneWorkerInSingleMode.into()),
-        _ if !options.preload => remarks.push(RubyRemark::NotPreloadedToday.into()),
+        _ if !options.preload && !options.preload_is_off => {
+            remarks.push(RubyRemark::NotPreloadedToday.into())
+        }
         _ => {}
     }
     if !options.plugins.is_empty() {
@@ -141,6 +147,20 @@ mod tests {
                 "Action Cable may serve 2 channels",
             ],
         );
+    }
+
+    #[test]
+    fn an_app_that_is_never_preloaded_is_measured_as_it_runs() {
+        let remarks = |more: &str| {
+            read(&printed(&format!(
+                "{{\"workers\":2,\"min_threads\":5,\"max_threads\":5,\"preload\":false,{more}\
+                 \"environment\":\"production\",\"puma\":\"6.4.2\",\"ruby\":\"ruby 3.3.0\"}}"
+            )))
+            .unwrap()
+            .remarks
+        };
+        assert_eq!(remarks(""), [RubyRemark::NotPreloadedToday.into()]);
+        assert_eq!(remarks("\"preload_is_off\":true,"), []);
     }
 
     #[test]

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use crate::server::rack::same_ratio;
 use crate::server::{App, Framework, MinThreads, Obeys, Recommended};
 use crate::terms::{
-    Advice, Configuration, CoreCount, Cores, Counts, DatabaseAdvice, HealthCheck, PoolSetting,
+    Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, PoolSetting,
     RunningAdvice, SettingAdvice, Settings, Stated,
 };
 
 pub(super) fn of(recommended: Recommended<'_>) -> Settings {
-    let Recommended { app, inspection, configuration, cores, .. } = recommended;
+    let Recommended { app, inspection, configuration, .. } = recommended;
     let obeys = &inspection.obeys;
     Settings {
         env: env(obeys, configuration).unwrap_or_default(),
-        config_snippet: snippet(app, configuration, cores),
+        config_snippet: snippet(recommended),
         advice: advice(app, obeys, configuration),
         ..Settings::default()
     }
@@ -43,7 +43,8 @@ fn env(obeys: &Obeys, configuration: Configuration) -> Option<BTreeMap<String, S
 /// Where Puma looks for it.
 pub(super) const USUAL_FILE: &str = "config/puma.rb";
 
-fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
+fn snippet(recommended: Recommended<'_>) -> String {
+    let Recommended { app, inspection, configuration, cores, .. } = recommended;
     let Configuration { workers, threads } = configuration;
     let mut lines = vec![format!("# {}", app.config_file(USUAL_FILE))];
     if super::is_cluster(configuration) {
@@ -53,7 +54,7 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     }
     lines.push(format!("threads {threads}, {threads}"));
     let is_tried = app.changed.settings.contains_key(super::knobs::PRELOAD);
-    if super::is_cluster(configuration) && !is_tried {
+    if super::is_cluster(configuration) && !is_tried && !inspection.is_never_preloaded {
         lines.push("preload_app!".into());
     }
     lines.extend(same_ratio("workers", workers, cores));
@@ -96,6 +97,7 @@ fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<Stated<
 mod tests {
     use super::*;
     use crate::report::Language;
+    use crate::server::Inspection;
     use crate::server::puma::Puma;
     use crate::server::tests::{self, inspection};
 
@@ -156,6 +158,17 @@ mod tests {
         assert_eq!(settings.env["WEB_CONCURRENCY"], "0");
         assert!(settings.config_snippet.contains("workers 0"));
         assert!(!settings.config_snippet.contains("preload_app!"));
+    }
+
+    #[test]
+    fn an_app_that_is_never_preloaded_stays_so() {
+        let app = App::new("/srv/shop", Framework::Rack, "config.ru");
+        for (is_never_preloaded, is_printed) in [(false, true), (true, false)] {
+            let inspection =
+                Inspection { is_never_preloaded, ..inspection(2, 5, "5.6.5", Obeys::default()) };
+            let settings = tests::settings(&Puma, &app, &inspection, 4, 3);
+            assert_eq!(settings.config_snippet.contains("preload_app!"), is_printed);
+        }
     }
 
     #[test]

@@ -5,6 +5,16 @@ import re
 import sys
 import traceback
 
+# Settings may insist on a port, which every start has; where the environment names none, this one
+# stands for it.
+ANY_PORT = "50505"
+os.environ.setdefault("PORT", ANY_PORT)
+
+
+def own_addresses(addresses):
+    """The addresses that settings name themselves: not those that only follow the port."""
+    return [address for address in addresses if not address.endswith(ANY_PORT)]
+
 
 def ask_apart(answer):
     """What `answer` gives in a process of its own, with nothing printed; None when it raises."""

@@ -7,7 +7,7 @@ pub mod failure;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::command_line::text;
+use super::command_line::{port, text};
 use super::{About, App, CommandLine, Launch, Listen, ReadyLine};
 use crate::terms::{Configuration, Cores, DatabaseAdvice, PoolSetting, Workers};
 
@@ -66,9 +66,7 @@ pub fn production(
     set("FLASK_DEBUG", "0".into());
     env.insert("PYTHONUNBUFFERED".into(), "1".into());
     env.insert("WEB_CONCURRENCY".into(), configuration.workers.to_string());
-    if let Listen::Port(port) = listen {
-        env.insert("PORT".into(), port.to_string());
-    }
+    env.insert("PORT".into(), port(listen).to_string());
     env
 }
 

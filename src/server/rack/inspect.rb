@@ -1,6 +1,16 @@
 # What the inspections of Ruby's app servers have in common; a server's own script follows.
 require "json"
 
+# Settings may insist on a port, which every start has; where the environment names none, this one
+# stands for it.
+ANY_PORT = "50505"
+ENV["PORT"] ||= ANY_PORT
+
+# The addresses that settings name themselves: not those that only follow the port.
+def own_addresses(addresses)
+  addresses.map(&:to_s).reject { |address| address.end_with?(ANY_PORT) }
+end
+
 # What the block gives, asked in a process of its own, so that settings that have been loaded once
 # don't get in the way, with nothing printed. Nil when the settings don't load there.
 def ask_apart

@@ -8,8 +8,8 @@ pub mod probe;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::command_line::text;
-use super::{App, CommandLine, Framework, Launch, Listen, ReadyLine, Variables};
+use super::command_line::{port, text};
+use super::{App, CommandLine, Framework, Launch, ReadyLine, Variables};
 use crate::terms::{Configuration, Cores, Workers};
 
 /// The apps that Ruby's servers run.
@@ -81,9 +81,7 @@ pub fn production(Launch { app, listen, scratch, .. }: Launch<'_>) -> BTreeMap<S
         let own = app.env.get(name).cloned();
         set(name, own.unwrap_or_else(|| environment(app).to_string()));
     }
-    if let Listen::Port(port) = listen {
-        set("PORT", port.to_string());
-    }
+    set("PORT", port(listen).to_string());
     if app.framework == Framework::Rails {
         set("RAILS_LOG_TO_STDOUT", "1".into());
         // Its cache would otherwise be written below the app's own tmp/.

@@ -52,7 +52,7 @@ print_inspection_of("thin") do
     "threads" => threads_in(settings),
     "timeout_s" => (settings["timeout"] || Thin::Server::DEFAULT_TIMEOUT).to_i,
     "connections" => (settings["max_conns"] || Thin::Server::DEFAULT_MAXIMUM_CONNECTIONS).to_i,
-    "listeners" => listeners.map(&:to_s),
+    "listeners" => own_addresses(listeners),
     "written" => %w[log pid].filter_map { |name| settings[name] }.map(&:to_s),
     "not_applied" => %w[backend swiftiply ssl adapter user].select { |name| settings[name] },
     "rackup" => settings["rackup"]&.to_s,

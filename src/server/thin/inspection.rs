@@ -49,6 +49,7 @@ fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> 
         obeys: options.obeys.map(obeys).unwrap_or_default(),
         server_version: options.thin,
         lacks_yjit: options.yjit == Some(false),
+        is_never_preloaded: false,
         runtime_version: options.ruby,
     })
 }

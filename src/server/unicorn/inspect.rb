@@ -35,7 +35,7 @@ print_inspection_of("unicorn") do
     "workers" => settings[:worker_processes],
     "preload" => settings[:preload_app] == true,
     "timeout_s" => settings[:timeout],
-    "listeners" => settings[:listeners].map(&:to_s),
+    "listeners" => own_addresses(settings[:listeners]),
     "logs" => logs.grep(String).uniq,
     "environment" => environment,
     "obeys" => obeys,

@@ -36,6 +36,7 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
         obeys: Obeys { workers: options.obeys, ..Obeys::default() },
         server_version: options.unicorn,
         lacks_yjit: options.yjit == Some(false),
+        is_never_preloaded: false,
         runtime_version: options.ruby,
     })
 }

@@ -34,6 +34,7 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
         server_version: options.uvicorn,
         runtime_version: options.python,
         lacks_yjit: false,
+        is_never_preloaded: false,
     })
 }
 

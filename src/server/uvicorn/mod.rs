@@ -59,7 +59,7 @@ impl Adapter for Uvicorn {
         &ABOUT
     }
 
-    fn is_event_loop(&self) -> bool {
+    fn is_event_loop(&self, _has_threads: bool) -> bool {
         true
     }
 

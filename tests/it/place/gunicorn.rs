@@ -40,6 +40,16 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 }
 
 #[test]
+fn settings_that_insist_on_a_port_are_read_without_one() {
+    let own = "import os\nbind = '127.0.0.1:' + os.environ['PORT']\nworkers = 3\n";
+    let read =
+        inspect(&TestApp::new(&[("wsgi.py", "application = 1\n"), ("gunicorn.conf.py", own)]));
+    assert_eq!(read.current, configuration(3, 1));
+    let remarks = Language::DATA.say_each(&read.remarks).join("\n");
+    assert!(!remarks.contains("not opened"), "{remarks}");
+}
+
+#[test]
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let own = ("gunicorn.conf.py", "workers = 2\nthreads = unknown_name\n");
     let app = TestApp::new(&[("wsgi.py", "application = 1\n"), own]);

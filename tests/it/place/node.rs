@@ -55,6 +55,34 @@ fn apps_of_every_kind_come_up_with_their_workers() {
 }
 
 #[test]
+fn what_listens_elsewhere_beside_those_that_serve_is_left_alone() {
+    let helped = format!(
+        "const helper = require('child_process').fork('./metrics.js');\n\
+         {}.listen(process.env.PORT);\n",
+        SERVE.replace("process.env.NODE_ENV", "process.uptime() > 6 && helper.exitCode === null")
+    );
+    let own = format!(
+        "const cluster = require('cluster');\nif (cluster.isPrimary) {{\n  \
+         require('./metrics.js').once('listening', () => {{\n    \
+         for (let i = 0; i < process.env.WEB_CONCURRENCY; i += 1) cluster.fork();\n  }});\n\
+         }} else {{\n  {}.listen(process.env.PORT);\n}}\n",
+        SERVE.replace("process.env.NODE_ENV", "process.uptime() > 6")
+    );
+    let metrics = "module.exports = require('http').createServer((request, reply) => \
+                   reply.end('up 1')).listen(0);\n\
+                   process.on('disconnect', () => process.exit());\n";
+    for text in [helped, own] {
+        let app = TestApp::new(&[("server.js", &text), ("metrics.js", metrics)]);
+        let mut local = app.local_on(node());
+        start(&mut local, 1, 1);
+        let address = local.address().unwrap();
+        // Longer than what listens elsewhere is given to open its own port.
+        wait_until("it serves after six seconds", || get(address, "/") == "true 1");
+        app.end(&mut local);
+    }
+}
+
+#[test]
 fn an_app_that_listens_on_a_port_of_its_own_is_told_so() {
     let app = TestApp::new(&[("server.js", &format!("{SERVE}.listen(0);\n"))]);
     for workers in [1, 2] {

@@ -44,6 +44,32 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 }
 
 #[test]
+fn settings_that_insist_on_a_port_are_read_without_one() {
+    let config = "port Integer(ENV.fetch('PORT'))\nworkers 3\n";
+    let app = TestApp::new(&[("config.ru", ""), ("config/puma.rb", config)]);
+    assert_eq!(app.inspect(app.local()).current, configuration(3, 5));
+}
+
+#[test]
+fn an_app_that_is_never_preloaded_is_not_told_that_it_would_be() {
+    let app =
+        TestApp::new(&[("config.ru", ""), ("config/puma.rb", "workers 2\npreload_app! false\n")]);
+    let remarks = Language::DATA.say_each(&app.inspect(app.local()).remarks).join("\n");
+    assert!(!remarks.contains("preload"), "{remarks}");
+}
+
+#[test]
+fn what_an_older_puma_does_not_have_is_not_asked_of_it() {
+    let config = "%i[bind_to_activated_sockets worker_check_interval].each do |name|\n  \
+                  singleton_class.undef_method(name)\nend\n";
+    let answer = ("config.ru", "run ->(env) { [200, {}, ['ok']] }\n");
+    let app = TestApp::new(&[answer, ("config/puma.rb", config)]);
+    let mut local = started(app.settings(), 2, 1);
+    assert_eq!(get(local.address().unwrap(), "/"), "ok");
+    app.end(&mut local);
+}
+
+#[test]
 fn a_plugin_that_works_inside_the_server_is_named_and_pumas_own_is_not() {
     let plugin = "require \"puma/plugin\"\nPuma::Plugin.create { def start(_) = nil }\n";
     let config =
@@ -116,6 +142,7 @@ directory "/"
 pidfile "tmp/pids/server.pid"
 state_path "tmp/pids/server.state"
 stdout_redirect "log/out.log", "log/err.log", true
+custom_logger StringIO.new if respond_to?(:custom_logger)
 activate_control_app "tcp://127.0.0.1:OWN_PORT"
 bind_to_activated_sockets "only"
 fork_worker

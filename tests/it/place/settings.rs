@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use sweetspot::plan::{Invoker, Surroundings, Typed};
-use sweetspot::terms::{Advice, Bytes, Cores, Counts, SettingAdvice, SettingsRemark};
+use sweetspot::terms::{Advice, Bytes, Cores, Counts, RubyRemark, SettingAdvice, SettingsRemark};
 
 use super::*;
 
@@ -169,6 +169,8 @@ fn todays_setting_is_that_of_the_command_and_the_variables_that_deploy_the_app()
         let planned = planned(&app);
         let inspection = inspected(&app, planned.clone());
         assert_eq!(inspection.current, configuration(3, 2), "{text}");
+        let single = RubyRemark::SingleMode.into();
+        assert!(!inspection.remarks.contains(&single), "{text}: {:?}", inspection.remarks);
         let first = SettingsRemark::FlagsComeFirst { file: file.into(), flags: flags.into() };
         let is_said = inspection.remarks.contains(&first.into());
         assert_eq!(is_said, !flags.is_empty(), "{text}: {:?}", inspection.remarks);

@@ -53,6 +53,15 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 }
 
 #[test]
+fn settings_that_insist_on_a_port_are_read_without_one() {
+    let own = ("config/unicorn.rb", "listen Integer(ENV.fetch('PORT'))\nworker_processes 3\n");
+    let inspection = inspect(&TestApp::new(&[("config.ru", ""), own]));
+    assert_eq!(inspection.current, configuration(3, 1));
+    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
+    assert!(!remarks.contains("not opened"), "{remarks}");
+}
+
+#[test]
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let own = ("config/unicorn.rb", "worker_processes 2\nno_such_setting 3\n");
     let app = TestApp::new(&[("config.ru", ""), own]);

@@ -56,6 +56,7 @@ impl Pods<'_> {
             server_version: self.container.image.clone(),
             runtime_version: String::new(),
             lacks_yjit: false,
+            is_never_preloaded: false,
             obeys: Obeys {
                 workers: workers.map(|(name, _)| name),
                 max_threads: threads.map(|(name, _)| name),

@@ -150,8 +150,9 @@ pub fn advice(advice: &LimitAdvice) -> String {
                 .into()
         }
         LimitAdvice::LessGarbage => {
-            "make less garbage: fewer objects a request, and a larger heap to start with \
-             (RUBY_GC_HEAP_INIT_SLOTS, RUBY_GC_MALLOC_LIMIT)"
+            "make less garbage: fewer objects a request, a larger heap to start with \
+             (RUBY_GC_HEAP_0_INIT_SLOTS to RUBY_GC_HEAP_4_INIT_SLOTS; to Ruby 3.2: \
+             RUBY_GC_HEAP_INIT_SLOTS) and a higher RUBY_GC_MALLOC_LIMIT"
                 .into()
         }
         LimitAdvice::MeasureAtAnotherTime => {
@@ -217,4 +218,17 @@ fn names(processes: &[NeighbourCores]) -> String {
     let name = |one: &NeighbourCores| Language::English.say(&one.name);
     let named = processes.iter().map(|one| format!("{} ({:.2} cores)", name(one), one.cores));
     named.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_the_first_heap_is_named_as_each_ruby_calls_it() {
+        let said = advice(&LimitAdvice::LessGarbage);
+        for name in ["RUBY_GC_HEAP_0_INIT_SLOTS", "Ruby 3.2", "RUBY_GC_HEAP_INIT_SLOTS"] {
+            assert!(said.contains(name), "{name} is missing in: {said}");
+        }
+    }
 }

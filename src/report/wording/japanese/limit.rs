@@ -152,8 +152,9 @@ pub fn advice(advice: &LimitAdvice) -> String {
                 .into()
         }
         LimitAdvice::LessGarbage => {
-            "ごみを減らしてください。1 リクエストのオブジェクトを減らし、最初のヒープを大きくします\
-             （RUBY_GC_HEAP_INIT_SLOTS、RUBY_GC_MALLOC_LIMIT）"
+            "ごみを減らしてください。1 リクエストのオブジェクトを減らし、最初のヒープ（\
+             RUBY_GC_HEAP_0_INIT_SLOTS から RUBY_GC_HEAP_4_INIT_SLOTS。Ruby 3.2 までは \
+             RUBY_GC_HEAP_INIT_SLOTS）と RUBY_GC_MALLOC_LIMIT を大きくします"
                 .into()
         }
         LimitAdvice::MeasureAtAnotherTime => {
@@ -210,4 +211,17 @@ fn names(processes: &[NeighbourCores]) -> String {
     let name = |one: &NeighbourCores| Language::Japanese.say(&one.name);
     let named = processes.iter().map(|one| format!("{}（{:.2} コア）", name(one), one.cores));
     named.collect::<Vec<_>>().join("、")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_the_first_heap_is_named_as_each_ruby_calls_it() {
+        let said = advice(&LimitAdvice::LessGarbage);
+        for name in ["RUBY_GC_HEAP_0_INIT_SLOTS", "Ruby 3.2", "RUBY_GC_HEAP_INIT_SLOTS"] {
+            assert!(said.contains(name), "{name} is missing in: {said}");
+        }
+    }
 }
