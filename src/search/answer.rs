@@ -226,7 +226,7 @@ fn gain(ledger: &Ledger, chosen: Configuration) -> Option<Estimate> {
 /// Measured configurations whose capacity is within the band of the chosen one's, as far as the
 /// measurement goes.
 fn equivalent_to(ledger: &Ledger, chosen: Configuration) -> Vec<EquivalentChoice> {
-    let others = ledger.raced().map(|(at, _)| at).filter(|at| *at != chosen);
+    let others = ledger.measured().filter(|at| *at != chosen);
     let mut equivalent: Vec<EquivalentChoice> = others
         .filter_map(|configuration| {
             let ratio = ratio(ledger, configuration, chosen, 0.90)?;

@@ -23,6 +23,17 @@ impl AtAnyRate {
         apart
     }
 
+    /// Is it not known whether the rate is why more failed than the goal allows, of the last load
+    /// that was to hold it?
+    pub fn is_rate_in_doubt(&self) -> bool {
+        self.errors.is_rate_in_doubt()
+    }
+
+    /// The last load that was to hold a rate did, but for more failures than the goal allows.
+    pub fn is_held_despite(&self) -> bool {
+        self.errors.is_held_despite()
+    }
+
     /// What is to be said of the goal's share of errors; `None` where it was shown to be met.
     pub fn note(&self, slo: &Slo) -> Option<SearchNote> {
         self.errors.note(slo)

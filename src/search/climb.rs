@@ -3,12 +3,14 @@
 use super::ask::TrialRequest;
 use super::belief::{Most, Sides, after_burst, observe};
 use super::constants::{
-    ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BOLD, BUDGET_PER_PROBE_S, FAR_MORE, FEWER,
-    NEAR_SATURATION_SD_LOG, PROBES_MAX, PROBES_PRECISION, REFERENCE_PROBES, SHORT_BUDGET,
+    ABOVE_BAR, AS_EXPECTED, AS_IF_ALONE, BELOW_SATURATION_SD_LOG, BOLD, BUDGET_PER_PROBE_S,
+    CLIENTS_MOST, FAR_MORE, FEWER, MORE_CLIENTS, NEAR_SATURATION_SD_LOG, PROBES_MAX,
+    PROBES_PRECISION, REFERENCE_PROBES, SHORT_BUDGET,
 };
 use super::expect::Expectations;
 use super::ledger::Ledger;
 use super::loads;
+use crate::model::Form;
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, Obstacle, TrialPurpose, TrialSummary};
 
@@ -104,6 +106,10 @@ impl Climb {
             ledger.cell_mut(self.configuration).collapsed_rps = Some(collapsed_rps);
             return;
         }
+        if is_unsaturated(ledger, summary) {
+            ledger.clients_times *= MORE_CLIENTS;
+            return;
+        }
         let most = Most::of(summary, ledger.cv2());
         // Even saturated it stays clearly below the best: no rate search is needed.
         let is_below = |bar_rps| most.is_some_and(|most| most.is_below(bar_rps));
@@ -165,6 +171,19 @@ fn collapsed_rps(ledger: &Ledger, summary: &TrialSummary) -> Option<f64> {
     let got_rps = summary.summary.throughput_rps;
     let has_collapsed = is_first && is_many && got_rps < 0.8 * alone_rps;
     has_collapsed.then(|| got_rps.max(0.5 * alone_rps))
+}
+
+/// Was each of the clients served about as one alone is? Then the server, which is not known to be
+/// an event loop, takes in more requests at once than its slots, and so few clients show nothing of
+/// what it gets through.
+fn is_unsaturated(ledger: &Ledger, summary: &TrialSummary) -> bool {
+    let (Some(alone), Some(clients)) = (ledger.alone, summary.offered.clients()) else {
+        return false;
+    };
+    let alone_s = alone.latency_mean_s / ledger.warmth.coldness();
+    let at_once = summary.summary.throughput_rps * alone_s;
+    let is_many = (summary.configuration.slots() + 1..CLIENTS_MOST).contains(&clients);
+    is_many && ledger.plan.form != Form::EventLoop && at_once > AS_IF_ALONE * f64::from(clients)
 }
 
 /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and how

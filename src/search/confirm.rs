@@ -27,6 +27,8 @@ pub(super) struct Confirm {
     starts: Vec<(Configuration, Present)>,
     /// When this block began, seconds of the session.
     block_began_s: f64,
+    /// Finalists that could not be measured again.
+    left_out: Vec<Configuration>,
 }
 
 /// A start that runs: its probes, and what they say.
@@ -86,7 +88,8 @@ impl Confirm {
     fn block(ledger: &Ledger, finalists: Vec<Configuration>, block: u32) -> Self {
         let queue = shuffled(finalists.clone(), ledger.plan.seed, block);
         let (starts, block_began_s) = (Vec::new(), ledger.now_s);
-        let mut confirm = Self { finalists, block, queue, starts, block_began_s };
+        let left_out = Vec::new();
+        let mut confirm = Self { finalists, block, queue, starts, block_began_s, left_out };
         confirm.fill(ledger);
         confirm
     }
@@ -178,6 +181,14 @@ impl Confirm {
         }
     }
 
+    /// One that could not be measured again is asked for no more; the others go on.
+    pub fn leave_out(&mut self, ledger: &Ledger, configuration: Configuration) {
+        self.left_out.push(configuration);
+        self.finalists.retain(|it| *it != configuration);
+        self.starts.retain(|(at, _)| *at != configuration);
+        self.fill(ledger);
+    }
+
     /// The next block, while it fits into the budget and would still sharpen the answer.
     pub fn next_block(mut self, ledger: &Ledger) -> Option<Self> {
         // A finalist that broke is out; what it left of the block goes on without it.
@@ -189,9 +200,12 @@ impl Confirm {
             self.fill(ledger);
             return (!self.finalists.is_empty()).then_some(self);
         }
+        if self.finalists.is_empty() {
+            return None;
+        }
         let each_s = (ledger.now_s - self.block_began_s) / self.finalists.len().max(1) as f64;
         let mut finalists = self.still_in(ledger);
-        finalists.extend(overtaking(ledger));
+        finalists.extend(overtaking(ledger, &self.left_out));
         // The first block had no windows for latencies.
         let window_s = if self.block == 1 { ties::window_s(ledger) } else { 0.0 };
         let next_s = (each_s + window_s) * finalists.len() as f64;
@@ -201,7 +215,8 @@ impl Confirm {
         if is_over || next_s + kept_s(ledger) > ledger.left_s() {
             return None;
         }
-        Some(Self::block(ledger, finalists, self.block + 1))
+        let left_out = self.left_out;
+        Some(Self { left_out, ..Self::block(ledger, finalists, self.block + 1) })
     }
 
     /// Finalists that are not beaten: another block of those that are would say nothing more.
@@ -244,14 +259,15 @@ fn is_far_behind(ledger: &Ledger, configuration: Configuration) -> bool {
 
 /// Of those that no block has measured, what promises more by the race than the best of the blocks
 /// has turned out to hold: the race's winner was no good.
-fn overtaking(ledger: &Ledger) -> Option<Configuration> {
+fn overtaking(ledger: &Ledger, left_out: &[Configuration]) -> Option<Configuration> {
     if pursue::best_in_race(ledger).is_some() {
         return None;
     }
     let best_rps = of_blocks(ledger, best_confirmed(ledger)?)?.value;
     let is_more = |(at, rps): &(Configuration, f64)| {
         let cell = &ledger.cells[at];
-        cell.blocks.is_empty() && cell.has_held && *rps * CLOSE > best_rps
+        let is_new = cell.blocks.is_empty() && !left_out.contains(at);
+        is_new && cell.has_held && *rps * CLOSE > best_rps
     };
     ledger.raced().filter(is_more).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
 }

@@ -55,6 +55,11 @@ pub(super) const SHOWN: f64 = 0.95;
 /// A rate is the reason for failures where lower rates would have had as few with no more than this
 /// probability: each session asks some thirty times.
 pub(super) const BY_CHANCE: f64 = 0.01;
+/// None of so many failures that are expected fails to come with a probability of 5 %.
+pub(super) const TELLING: f64 = 3.0;
+/// Where it is not known whether a rate is why requests fail, this share of it is held next.
+/// Judgement.
+pub(super) const WITHOUT_ERRORS: f64 = 0.5;
 /// Rates below this share of another are lower ones. Judgement.
 pub(super) const LOWER: f64 = 0.9;
 /// All comparisons of knobs of a kind may be wrong with this probability together.
@@ -216,6 +221,17 @@ pub(super) const MANY_CLIENTS: u32 = 512;
 pub(super) const CLIENTS_MOST: u32 = 900;
 /// Clients that got nothing are tried again with so many times fewer.
 pub(super) const FEWER: u32 = 16;
+/// Clients that were each served as one alone is are tried again with so many times more.
+/// Judgement.
+pub(super) const MORE_CLIENTS: u32 = 4;
+/// They were where as many requests were inside at once, by what one takes alone, as this share of
+/// them: threads that are all busy hold half of twice their number. Judgement.
+pub(super) const AS_IF_ALONE: f64 = 0.75;
+/// A burst of slow requests goes on for so many of what one takes alone, and no longer than
+/// [`BURST_MOST_S`]. Judgement.
+pub(super) const SLOW_REPLIES: f64 = 3.0;
+/// Seconds.
+pub(super) const BURST_MOST_S: f64 = 60.0;
 /// Of a URL: clients of one burst after another, while more get more through.
 pub(super) const BURST_CLIENTS: [u32; 5] = [1, 4, 16, 64, 256];
 /// Each of these lasts so long.
@@ -353,5 +369,5 @@ pub(super) const REVISION_REQUESTS: f64 = 400.0;
 pub(super) const REVISION_PRIOR_SD_LOG: f64 = 0.04;
 /// From fewer blocks nothing is said.
 pub(super) const REVISION_BLOCKS_LEAST: usize = 2;
-/// So many times a server may die, and one more a trial may say nothing.
+/// So many times a server may die, and one more in a row a trial may say nothing.
 pub(super) const REVISION_SETBACKS: u32 = 2;

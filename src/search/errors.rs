@@ -2,8 +2,12 @@
 //!
 //! In: every trial. Out: the trial as it speaks of its rate, without failures that lower rates had
 //! as well; and whether the goal allows as many as there are at any rate. Computes only.
+//!
+//! While settings are compared, failures are the rate's only where lower rates had fewer. Of the
+//! rate that is to be printed more is asked: lower rates had enough requests to show that they
+//! fail as often.
 
-use super::constants::{BY_CHANCE, FAILING_LEVEL, LOWER, SHOWN};
+use super::constants::{BY_CHANCE, FAILING_LEVEL, LOWER, SHOWN, TELLING};
 use crate::stats::binomial;
 use crate::terms::{LatencyVerdict, SearchNote, Slo, TrialPurpose, TrialSummary, Verdict};
 
@@ -14,6 +18,8 @@ pub(super) struct Errors {
     windows: Vec<Window>,
     /// The rate held at the end was held but for more failures than the goal allows.
     is_held_despite: bool,
+    /// The last that was to be held, where it is not known whether its rate is why it failed.
+    untold: Option<Window>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -27,35 +33,73 @@ impl Errors {
     /// What a trial says of its rate: where it has no more failures than lower rates had, what its
     /// latencies say.
     pub fn apart(&mut self, trial: &TrialSummary) -> TrialSummary {
-        let mut apart = trial.clone();
         let is_alone = trial.purpose == TrialPurpose::Unloaded;
         let rate_rps = match trial.offered.rate() {
             Some(rate) => rate.as_per_second(),
             None if is_alone => trial.summary.throughput_rps,
-            None => return apart,
+            None => return trial.clone(),
         };
         let (requests, failed) = (trial.summary.due, trial.summary.failed());
         let window = Window { rate_rps, requests, failed };
-        if self.is_reason(window) {
-            return apart;
+        let is_hold = trial.purpose == TrialPurpose::Hold;
+        let before = if is_hold { self.untold.take() } else { None };
+        if self.is_reason(window) || (is_hold && self.is_untold(trial, window, before)) {
+            return trial.clone();
         }
-        if let Some(LatencyVerdict { verdict, leaning, edge }) = trial.by_latency {
-            (apart.verdict, apart.leaning, apart.edge) = (verdict, leaning, edge);
-        }
+        let apart = by_latency(trial);
         let is_within = apart.leaning == Verdict::Yes;
         if is_within || is_alone {
             self.windows.push(window);
         }
-        if trial.purpose == TrialPurpose::Hold {
+        if is_hold {
             self.is_held_despite = is_within && trial.leaning != Verdict::Yes;
         }
         apart
     }
 
+    /// Is it not known whether the rate is why more failed than the goal allows, of the last load
+    /// that was to hold it?
+    pub fn is_rate_in_doubt(&self) -> bool {
+        self.untold.is_some()
+    }
+
+    /// Whether it is not known of this one, as lower rates had too few requests to tell, and what
+    /// was to be held before at a higher rate does not either: fewer fail now, or too few came.
+    fn is_untold(&mut self, trial: &TrialSummary, window: Window, before: Option<Window>) -> bool {
+        let is_within = by_latency(trial).leaning == Verdict::Yes;
+        let is_for_errors = is_within && trial.verdict == Verdict::No;
+        if !is_for_errors || is_telling(sum(self.lower(window)), window) {
+            return false;
+        }
+        let of = |it: &Window| (it.requests, it.failed);
+        let at_any_rate = before.filter(|before| {
+            window.rate_rps < LOWER * before.rate_rps
+                && is_telling(of(&window), *before)
+                && !is_more(of(before), of(&window))
+        });
+        self.untold = at_any_rate.is_none().then_some(window);
+        self.windows.extend(at_any_rate);
+        self.untold.is_some()
+    }
+
+    /// The last load that was to hold a rate did, but for more failures than the goal allows.
+    pub fn is_held_despite(&self) -> bool {
+        self.is_held_despite
+    }
+
+    /// Windows at lower rates.
+    fn lower(&self, window: Window) -> impl Iterator<Item = &Window> {
+        self.windows.iter().filter(move |it| it.rate_rps < LOWER * window.rate_rps)
+    }
+
     /// What is to be said of the goal's share of errors: that no rate meets it, as more fail
-    /// although the load is no reason, or that it was not shown. `None` where it was.
+    /// although the load is no reason, that it may be the reason, or that it was not shown. `None`
+    /// where it was.
     pub fn note(&self, slo: &Slo) -> Option<SearchNote> {
         let allowed_ratio = slo.errors?.get();
+        if let Some(Window { requests, failed, .. }) = self.untold {
+            return Some(SearchNote::ErrorsUntold { failed, requests, allowed_ratio });
+        }
         let (requests, failed) = sum(self.windows.iter());
         let is_more = failed as f64 > allowed_ratio * requests as f64;
         let is_certain = binomial::lower_bound(requests, failed, FAILING_LEVEL) > allowed_ratio;
@@ -75,17 +119,36 @@ impl Errors {
         })
     }
 
-    /// Of all failures of this window and of lower rates so many are the window's only where its
-    /// rate is the reason: by chance each falls to it with its share of the requests.
+    /// Do more of this window's requests fail than of lower rates'?
     fn is_reason(&self, window: Window) -> bool {
-        let is_lower = |it: &&Window| it.rate_rps < LOWER * window.rate_rps;
-        let (requests, failed) = sum(self.windows.iter().filter(is_lower));
-        let share = window.requests as f64 / (requests + window.requests).max(1) as f64;
-        let fewer = window.failed.checked_sub(1);
-        fewer.is_some_and(|fewer| {
-            1.0 - binomial::cdf(failed + window.failed, fewer, share) <= BY_CHANCE
-        })
+        let lower = sum(self.lower(window));
+        is_more((window.requests, window.failed), lower)
     }
+}
+
+/// What a trial says of its rate by its latencies alone.
+pub(super) fn by_latency(trial: &TrialSummary) -> TrialSummary {
+    let mut apart = trial.clone();
+    if let Some(LatencyVerdict { verdict, leaning, edge }) = trial.by_latency {
+        (apart.verdict, apart.leaning, apart.edge) = (verdict, leaning, edge);
+    }
+    apart
+}
+
+/// Would enough of so many requests have failed, had they as often as in this window, to tell?
+fn is_telling((requests, _): (u64, u64), window: Window) -> bool {
+    let share = window.failed as f64 / window.requests.max(1) as f64;
+    requests as f64 * share >= TELLING
+}
+
+/// Did a larger share of these requests fail than of the others, beyond chance? Each a number of
+/// requests and of failures: by chance each failure of all falls to these with their share of all
+/// requests.
+pub(super) fn is_more((requests, failed): (u64, u64), (others, failed_others): (u64, u64)) -> bool {
+    let share = requests as f64 / (others + requests).max(1) as f64;
+    let fewer = failed.checked_sub(1);
+    fewer
+        .is_some_and(|fewer| 1.0 - binomial::cdf(failed_others + failed, fewer, share) <= BY_CHANCE)
 }
 
 /// Requests and failures of all.
@@ -103,7 +166,7 @@ mod tests {
     }
 
     fn known(windows: &[Window]) -> Errors {
-        Errors { windows: windows.to_vec(), is_held_despite: false }
+        Errors { windows: windows.to_vec(), ..Errors::default() }
     }
 
     fn note(known: &Errors) -> Option<SearchNote> {

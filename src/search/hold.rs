@@ -11,13 +11,16 @@ use super::ask::TrialRequest;
 use super::belief::observe;
 use super::constants::{
     COLD_SD_LOG, HOLD_ATTEMPTS, HOLD_LEAST_S, HOLD_MOST_S, HOLD_SHARE, HOLD_WARM_UP, SHORT_BUDGET,
-    START_SD_LOG, STEP_DOWN, SURE,
+    START_SD_LOG, STEP_DOWN, SURE, WITHOUT_ERRORS,
 };
 use super::estimates::{capacity, drift_sd_log};
 use super::ledger::Ledger;
 use super::recommend::Ending;
 use crate::stats::{Estimate, RatePosterior};
-use crate::terms::{Configuration, HeldRate, SearchNote, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{
+    Certainty, Configuration, HeldRate, Reason, SearchNote, SloTerm, TrialPurpose, TrialSummary,
+    Verdict,
+};
 
 /// The chosen setting at the rate to be printed.
 #[derive(Debug, Clone)]
@@ -32,6 +35,9 @@ pub(super) struct Hold {
     held: Option<HeldRate>,
     /// The last rate that was missed.
     missed_rps: Option<f64>,
+    /// What was held but for requests that failed, as long as it is not known whether the rate is
+    /// why they did.
+    in_doubt: Option<HeldRate>,
     /// The rate is the user's, and no other is tried.
     is_asked: bool,
     /// What a warm start holds at most, where fresh ones are cold, requests/s.
@@ -97,6 +103,7 @@ impl Hold {
             duration,
             held: None,
             missed_rps: None,
+            in_doubt: None,
             is_asked: asked_rps.is_some(),
             warm_high_rps: is_cold.then_some(estimate.high),
             is_over: false,
@@ -115,9 +122,13 @@ impl Hold {
 
     /// Takes the result of an attempt.
     pub fn take(&mut self, ledger: &Ledger, summary: &TrialSummary) {
-        self.learn(summary);
+        match ledger.at_any_rate.is_rate_in_doubt() {
+            true => self.doubt(summary),
+            false => self.learn(summary, ledger.at_any_rate.is_held_despite()),
+        }
         let next = attempt(ledger);
-        let is_settled = self.held.is_some_and(|held| held.certain);
+        // Where so few requests came that none could be sure, a shorter load tells less.
+        let is_settled = self.held.is_some_and(|held| held.certain || is_short(summary));
         self.is_over = is_settled || self.is_asked || next.is_none();
         self.duration = next.unwrap_or(self.duration);
     }
@@ -128,10 +139,11 @@ impl Hold {
     }
 
     /// What it came to.
-    pub fn end(self, ledger: &mut Ledger) -> AfterHold {
+    pub fn end(mut self, ledger: &mut Ledger) -> AfterHold {
         if !ledger.is_open(&self.configuration) {
             return AfterHold::Another;
         }
+        self.held = self.held.or(self.in_doubt);
         let ending = self.ending(START_SD_LOG.hypot(drift_sd_log(ledger)));
         if let (Some(Ending { held: None, .. }), Some(rate_rps)) = (&ending, self.missed_rps) {
             ledger.note(SearchNote::NothingHeldAtEnd { rate_rps });
@@ -139,9 +151,17 @@ impl Hold {
         AfterHold::Ended(ending)
     }
 
-    fn learn(&mut self, summary: &TrialSummary) {
+    /// A much lower rate is to show whether the rate is why requests fail.
+    fn doubt(&mut self, summary: &TrialSummary) {
+        self.in_doubt = Some(held_rate(self.rate_rps, summary, false));
+        self.rate_rps = printable(self.rate_rps * WITHOUT_ERRORS);
+    }
+
+    /// `is_despite`: it was held but for failures, of which there are as many at any rate.
+    fn learn(&mut self, summary: &TrialSummary, is_despite: bool) {
         observe(&mut self.belief, self.rate_rps, summary);
-        self.held = held(self.rate_rps, summary);
+        let in_doubt = self.in_doubt.take().filter(|_| is_despite);
+        self.held = in_doubt.or_else(|| held(self.rate_rps, summary));
         if self.held.is_none() {
             self.missed_rps = Some(self.rate_rps);
         }
@@ -173,13 +193,31 @@ impl Hold {
 /// A rate as this load held it; `None` where it was missed.
 pub(super) fn held(rate_rps: f64, summary: &TrialSummary) -> Option<HeldRate> {
     let is_held = summary.leaning == Verdict::Yes && summary.verdict != Verdict::No;
-    is_held.then(|| HeldRate {
+    is_held.then(|| held_rate(rate_rps, summary, summary.verdict == Verdict::Yes))
+}
+
+fn held_rate(rate_rps: f64, summary: &TrialSummary, certain: bool) -> HeldRate {
+    HeldRate {
         rate_rps,
         duration_s: summary.summary.duration_s,
         requests: summary.summary.due,
         failed: summary.summary.failed(),
         trial: summary.id,
-        certain: summary.verdict == Verdict::Yes,
+        certain,
+    }
+}
+
+/// Had it too few requests to be sure of a latency, however they fared?
+fn is_short(summary: &TrialSummary) -> bool {
+    let (Some(Reason::Counted { goals })
+    | Some(Reason::MetButUncertain { goals })
+    | Some(Reason::NotToldApart { goals, .. })) = summary.reason.fact()
+    else {
+        return false;
+    };
+    goals.iter().flat_map(|goal| &goal.terms).any(|count| {
+        let is_latency = matches!(count.term, SloTerm::Latency { .. });
+        is_latency && matches!(count.certainty, Certainty::TooFew { .. })
     })
 }
 

@@ -42,6 +42,9 @@ pub(super) struct Ledger {
     /// Of the app as it is, oldest first.
     pub sights: Vec<Sight>,
     pub warmth: Warmth,
+    /// So many times as many clients saturate a setting as its slots would let one think: its
+    /// workers take in more requests at once.
+    pub clients_times: u32,
     /// How fast more requests are late as the rate rises, by the windows of all settings.
     pub powers: Option<Powers>,
     /// The rate at which the latencies of settings that hold as much are compared, once there are.
@@ -88,6 +91,7 @@ impl Ledger {
             at_any_rate: AtAnyRate::default(),
             sights: Vec::new(),
             warmth: Warmth::default(),
+            clients_times: 1,
             powers: None,
             operating_rps: None,
         }
@@ -165,7 +169,13 @@ impl Ledger {
         self.open().filter_map(|(at, cell)| Some((at, cell.capacity_rps()?)))
     }
 
-    /// Of these the best.
+    /// Of those that may be recommended what was measured at any rate, in the race or after it.
+    pub fn measured(&self) -> impl Iterator<Item = Configuration> {
+        let is_measured = |cell: &Cell| cell.probes > 0 || !cell.blocks.is_empty();
+        self.open().filter(move |(_, cell)| is_measured(cell)).map(|(at, _)| at)
+    }
+
+    /// Of those that the race measured the best.
     pub fn best_in_race(&self) -> Option<(Configuration, f64)> {
         self.raced().max_by(|a, b| a.1.total_cmp(&b.1))
     }

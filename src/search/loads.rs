@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::ask::TrialRequest;
 use super::constants::{
-    BURST_REQUESTS, CLIENTS_MOST, FEWER, LONG_WINDOWS_BUDGET, LOOK_LEAST_S, MANY_CLIENTS,
-    PROBE_LATE, PROBE_REQUESTS, PROBES_A_START, SETTLE, WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S,
-    WINDOWS_OF_BUDGET,
+    BURST_MOST_S, BURST_REQUESTS, CLIENTS_MOST, FEWER, LONG_WINDOWS_BUDGET, LOOK_LEAST_S,
+    MANY_CLIENTS, PROBE_LATE, PROBE_REQUESTS, PROBES_A_START, SETTLE, SLOW_REPLIES, WARM_BURST,
+    WINDOW_LEAST_S, WINDOW_MOST_S, WINDOWS_OF_BUDGET,
 };
 use super::expect::Expectations;
 use super::ledger::Ledger;
@@ -28,7 +28,7 @@ pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialReque
             let each = event_loop::places(alone.latency_mean_s, cpu_s);
             (u32::from(each) * u32::from(configuration.workers.get())).min(CLIENTS_MOST)
         }
-        None => burst_clients(configuration),
+        None => (burst_clients(configuration) * ledger.clients_times).min(CLIENTS_MOST),
     };
     let collapsed_rps = ledger.cells.get(&configuration).and_then(|cell| cell.collapsed_rps);
     let has_collapsed = collapsed_rps.is_some();
@@ -49,7 +49,9 @@ pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialReque
 
 /// Long enough for [`BURST_REQUESTS`] at the rate that is expected to get through.
 fn burst_duration(ledger: &Ledger, expected_rps: Option<f64>) -> Duration {
-    let most = ledger.plan.seconds(0.015, 3.0, 8.0);
+    let alone_s = ledger.alone.map_or(0.0, |alone| alone.latency_mean_s);
+    let some_replies = Duration::from_secs_f64((SLOW_REPLIES * alone_s).min(BURST_MOST_S));
+    let most = ledger.plan.seconds(0.015, 3.0, 8.0).max(some_replies);
     expected_rps.map_or(most, |expected_rps| {
         let needed_s = (BURST_REQUESTS / expected_rps.max(1.0)).ceil();
         Duration::from_secs_f64(needed_s.max(3.0)).min(most)

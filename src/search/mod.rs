@@ -82,8 +82,11 @@ pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 /// How far the search is.
 #[derive(Debug, Clone)]
 enum Stage {
-    /// The current configuration with one client: the floor of latency, and the goal.
-    Unloaded,
+    /// The current configuration with one client: the floor of latency, and the goal. Once more for
+    /// longer where no request began in the time.
+    Unloaded {
+        is_longer: bool,
+    },
     /// The current configuration's capacity, then that of promising ones: one after another, or as
     /// many at once as there are places.
     Race(Vec<Climb>),
@@ -123,7 +126,7 @@ impl Search {
     pub fn new(plan: SearchPlan) -> Self {
         Self {
             ledger: Ledger::new(plan),
-            stage: Stage::Unloaded,
+            stage: Stage::Unloaded { is_longer: false },
             ending: None,
             knobs: Knobs::default(),
             setbacks: BTreeMap::new(),
@@ -160,7 +163,7 @@ impl Search {
     fn requests(&self) -> Vec<TrialRequest> {
         let ledger = &self.ledger;
         let all = match &self.stage {
-            Stage::Unloaded => vec![unloaded::request(ledger)],
+            Stage::Unloaded { is_longer } => vec![unloaded::request(ledger, *is_longer)],
             Stage::Race(climbs) => climbs.iter().filter_map(|it| it.request(ledger)).collect(),
             Stage::Confirm(confirm) => confirm.requests(ledger),
             Stage::Hold(hold) => Vec::from_iter(hold.request(ledger)),
@@ -222,6 +225,11 @@ impl Search {
                 match (&mut self.stage, asked) {
                     (Stage::Soak(long_run), _) => long_run.end(obstacle),
                     (Stage::Check(check), _) => check.give_up(),
+                    // What is asked for alone is asked for whatever is known of the setting.
+                    (Stage::Unloaded { .. }, _) => {
+                        self.ledger.cell_mut(configuration).rule_out(obstacle);
+                        self.stage = Stage::Done;
+                    }
                     (Stage::Screen(_), Some(asked)) => self.screen_fails(Arm::of(&asked), obstacle),
                     _ => self.ledger.cell_mut(configuration).rule_out(obstacle),
                 }
@@ -279,6 +287,12 @@ impl Search {
     fn take(&mut self, summary: &TrialSummary) {
         self.setbacks.remove(&Arm::of_trial(summary));
         let ledger = &mut self.ledger;
+        if let Stage::Unloaded { is_longer } = &mut self.stage
+            && summary.summary.due == 0
+            && !std::mem::replace(is_longer, true)
+        {
+            return;
+        }
         let summary = &ledger.at_any_rate.apart(summary);
         match &mut self.stage {
             // The ledger holds what is known of the app as it is, over the plan's connections.
@@ -291,7 +305,7 @@ impl Search {
             return;
         }
         match &mut self.stage {
-            Stage::Unloaded => {
+            Stage::Unloaded { .. } => {
                 self.stage = match unloaded::take(ledger, summary) {
                     true => Stage::Race(vec![Climb::new(ledger.plan.current, None, None)]),
                     false => Stage::Done,
@@ -331,8 +345,13 @@ impl Search {
             ledger.cell_mut(summary.configuration).rule_out(Obstacle::DiedTwice);
         }
         let note = match &mut self.stage {
-            Stage::Unloaded => SearchNote::AloneNotMeasured { why },
-            Stage::Confirm(_) => SearchNote::ChoiceNotMeasuredAgain { why },
+            Stage::Unloaded { .. } => SearchNote::AloneNotMeasured { why },
+            Stage::Confirm(confirm) => {
+                let configuration = summary.configuration;
+                confirm.leave_out(ledger, configuration);
+                let configuration = Some(configuration);
+                return ledger.note(SearchNote::ChoiceNotMeasuredAgain { configuration, why });
+            }
             Stage::Race(climbs) => {
                 let climb =
                     climbs.iter_mut().find(|it| it.configuration() == summary.configuration);
@@ -362,7 +381,7 @@ impl Search {
     fn advance(&mut self) {
         let ledger = &mut self.ledger;
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Unloaded | Stage::Soak(_) | Stage::Done => Stage::Done,
+            Stage::Unloaded { .. } | Stage::Soak(_) | Stage::Done => Stage::Done,
             Stage::Race(_) => match race::next_candidate(ledger) {
                 Some(climb) => Stage::Race(vec![climb]),
                 None => Confirm::begin(ledger).map_or_else(|| self.begin_hold(), Stage::Confirm),

@@ -56,7 +56,7 @@ pub(super) fn weighed(ledger: &Ledger, standing: Standing<'_>) -> Vec<Weighed> {
         ledger.plan.objective.rate_rps()?;
         Some(standing.ending_of(configuration)?.capacity)
     };
-    let weigh = |(configuration, _): (Configuration, f64)| {
+    let weigh = |configuration: Configuration| {
         let cell = &ledger.cells[&configuration];
         Some(Weighed {
             configuration,
@@ -67,7 +67,7 @@ pub(super) fn weighed(ledger: &Ledger, standing: Standing<'_>) -> Vec<Weighed> {
             p95_s: stats::median(&cell.latencies_s).filter(|_| ledger.plan.pursues()),
         })
     };
-    ledger.raced().filter_map(weigh).collect()
+    ledger.measured().filter_map(weigh).collect()
 }
 
 /// The highest capacity among what was made sure of (else of the race); while the first block is

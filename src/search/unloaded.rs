@@ -10,16 +10,22 @@ use super::plan::goal_from_unloaded;
 use crate::model::{self, Sizes};
 use crate::terms::{Goals, Offered, SearchNote, TrialPurpose, TrialSummary, Verdict};
 
-pub(super) fn request(ledger: &Ledger) -> TrialRequest {
+/// `is_longer`: the first one was over before its first measured request began.
+pub(super) fn request(ledger: &Ledger, is_longer: bool) -> TrialRequest {
     let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
-    let duration = ledger.plan.seconds(0.015, 3.0, 15.0);
+    let (share, least_s, most_s) = if is_longer { (0.1, 15.0, 120.0) } else { (0.015, 3.0, 15.0) };
+    let duration = ledger.plan.seconds(share, least_s, most_s);
     TrialRequest::new(ledger.plan.current, TrialPurpose::Unloaded, offered, SETTLE, duration)
 }
 
-/// Takes the result. False where even one client alone misses the goals: no rate can be searched
-/// for.
+/// Takes the result. False where even one client alone misses the goals, or no request began in the
+/// time: no rate can be searched for.
 pub(super) fn take(ledger: &mut Ledger, summary: &TrialSummary) -> bool {
     let load = &summary.summary;
+    if load.due == 0 {
+        ledger.note(SearchNote::AloneNotMeasured { why: summary.reason.clone() });
+        return false;
+    }
     let p95 = Duration::from_secs_f64(model::common_p95_s(load));
     let slo = ledger.slo.get_or_insert_with(|| goal_from_unloaded(p95)).clone();
     ledger.alone = Some(Alone {

@@ -18,13 +18,14 @@ use super::constants::{
     START_PRIOR_SD_LOG, USUAL_CV2, VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST,
     WINDOW_MOST_S,
 };
+use super::errors::{by_latency, is_more};
 use super::loads::burst_clients;
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, starts, width};
 use super::warmth::Warmth;
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
-    Arrivals, Configuration, HeldRate, Limit, LimitKind, Obstacle, Offered, Rate, RecheckNote,
-    RecheckReason, TrialPurpose, TrialSummary, Verdict, WaitingEvidence,
+    Arrivals, Configuration, HeldRate, Limit, LimitKind, LoadSummary, Obstacle, Offered, Rate,
+    RecheckNote, RecheckReason, TrialPurpose, TrialSummary, Verdict, WaitingEvidence,
 };
 
 /// One setting that is measured again.
@@ -69,6 +70,8 @@ pub struct VerifyPlan {
     pub recommended: VerifySetting,
     /// The rate that was printed as held, requests/s.
     pub rate_rps: f64,
+    /// How it was held then; `None` where no rate was.
+    pub held_then: Option<HeldRate>,
     /// `None` where nothing else ran then, or where that held nothing.
     pub current: Option<VerifySetting>,
     pub arrivals: Arrivals,
@@ -294,7 +297,13 @@ impl Verify {
     }
 
     fn take(&mut self, summary: &TrialSummary) {
-        let summary = &self.at_any_rate.apart(summary);
+        let is_hold = summary.purpose == TrialPurpose::Hold;
+        // What failed at any rate then is no news; what fails only now is.
+        let summary = &match (is_hold, self.fails_more(&summary.summary)) {
+            (true, true) => summary.clone(),
+            (true, false) => by_latency(summary),
+            (false, _) => self.at_any_rate.apart(summary),
+        };
         let held_rps = self.setting(summary.configuration).held_rps;
         let measured = self.measured.entry(summary.configuration).or_default();
         measured.memory_bytes = measured.memory_bytes.max(summary.memory_bytes);
@@ -326,6 +335,12 @@ impl Verify {
         };
         measured.starts.push(start);
         self.next_start();
+    }
+
+    /// More than did when the rate was printed.
+    fn fails_more(&self, load: &LoadSummary) -> bool {
+        let then = self.plan.held_then.map(|held| (held.requests, held.failed));
+        then.is_none_or(|then| is_more((load.due, load.failed()), then))
     }
 
     fn next_start(&mut self) {

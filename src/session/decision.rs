@@ -36,7 +36,7 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     let of_knobs = answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found));
     notes.extend(of_knobs.map(|it| Stated::Fact(Note::Knobs(it))));
     let at_the_edge = chosen.map(|chosen| at_the_edge(facts.plan, chosen)).unwrap_or_default();
-    let confirmed = chosen.and_then(|chosen| confirmed(facts.mixed, chosen));
+    let confirmed = answer.choice.as_ref().and_then(|choice| confirmed(facts.mixed, choice));
     let uncertain = confirmed.map(|(trial, rate)| uncertain(trial, rate)).unwrap_or_default();
     let of_plan = at_the_edge.into_iter().chain(uncertain);
     notes.extend(of_plan.map(|it| Stated::Fact(Note::Plan(it))));
@@ -66,9 +66,18 @@ fn at_the_edge(plan: &Plan, chosen: Configuration) -> Vec<PlanNote> {
     of_workers.into_iter().chain(of_threads).collect()
 }
 
-/// The trial that shows the goals of the chosen configuration, with its rate: the highest rate that
-/// held at the end, else when the choice was confirmed, else when it was raced.
-fn confirmed(mixed: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSummary, f64)> {
+/// The trial that shows the goals of the chosen configuration, with its rate: the one that held the
+/// rate that is printed, else of those that held the one at the highest rate, at the end, else when
+/// the choice was confirmed, else when it was raced.
+fn confirmed<'a>(mixed: &'a [TrialSummary], choice: &Choice) -> Option<(&'a TrialSummary, f64)> {
+    let printed = choice.held.and_then(|held| {
+        let trial = mixed.iter().find(|trial| trial.id == held.trial)?;
+        Some((trial, held.rate_rps))
+    });
+    printed.or_else(|| at_highest_rate(mixed, choice.capacity.configuration))
+}
+
+fn at_highest_rate(mixed: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSummary, f64)> {
     let held = mixed.iter().filter(|trial| {
         let may_be_believed = trial.valid && trial.failure.is_none();
         may_be_believed && trial.configuration == chosen && trial.leaning == Verdict::Yes
@@ -117,7 +126,9 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
 
 fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
     let configuration = choice.capacity.configuration;
-    let confirmed = confirmed(facts.mixed, configuration);
+    let confirmed = confirmed(facts.mixed, choice);
+    let adapter = server::find(&facts.plan.server);
+    let has_event_loops = adapter.is_some_and(|it| it.is_event_loop(facts.plan.has_threads));
     Decision {
         workers: configuration.workers.get(),
         threads: configuration.threads.get(),
@@ -137,7 +148,7 @@ fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
         settings: settings(choice, facts, answer.knobs.as_ref()),
         memory_bytes: choice.memory_bytes,
-        database_connections: configuration.slots(),
+        database_connections: if has_event_loops { 0 } else { configuration.slots() },
     }
 }
 

@@ -21,9 +21,11 @@ use self::ready::Ready;
 use self::result::{Compared, figure};
 use self::worktrees::Worktrees;
 use super::doctor::{self, DoctorSettings};
+use crate::model::Form;
 use crate::place::Place;
 use crate::plan::{Key, Typed, resolve};
 use crate::search::{Revisions, RevisionsPlan};
+use crate::server;
 use crate::terms::{CompareNote, CompareReport, Configuration, PlannedGoal, Side};
 
 /// Compares two revisions, within six minutes unless another budget was typed.
@@ -66,6 +68,7 @@ pub fn compare(
     };
     let mut search = Revisions::new(RevisionsPlan {
         configuration: at,
+        form: form(&both),
         slo: goal,
         arrivals: plan.arrivals,
         budget: plan.budget,
@@ -87,6 +90,19 @@ pub fn compare(
     let compared =
         Compared { sides: &sides, both: &both, at, search: &search, elapsed_s, warnings };
     Ok(compared.report(notes))
+}
+
+/// How workers take requests in: both are sent the same, and what keeps an event loop busy is more
+/// than enough for threads.
+fn form(both: &[Ready; 2]) -> Form {
+    let is_event_loop = |ready: &Ready| {
+        let adapter = server::find(&ready.plan.server);
+        adapter.is_some_and(|it| it.is_event_loop(ready.plan.has_threads))
+    };
+    match both.iter().any(is_event_loop) {
+        true => Form::EventLoop,
+        false => Form::Threads,
+    }
 }
 
 /// What differs from the setting that A runs with today.

@@ -90,7 +90,7 @@ fn search_plan(
         cores: machine.cores.get(),
         // How an unknown server grows is not needed while it is measured.
         form: match server::find(&plan.server) {
-            Some(adapter) if adapter.is_event_loop() => Form::EventLoop,
+            Some(adapter) if adapter.is_event_loop(plan.has_threads) => Form::EventLoop,
             _ => Form::Threads,
         },
         generator_shares_cores: doubts.iter().any(Warning::says_generator_shares_cores),

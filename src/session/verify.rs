@@ -20,8 +20,8 @@ use crate::search::{
 use crate::stats::Estimate;
 use crate::store::{SessionId, Store};
 use crate::terms::{
-    Configuration, Difference, Event, EventKind, Machine, MachineDifference, Note, Prediction,
-    SessionState, Slo, Stated, TrialPurpose, Verification, VerifiedSetting,
+    Configuration, Difference, Event, EventKind, HeldRate, Machine, MachineDifference, Note,
+    Prediction, SessionState, Slo, Stated, TrialPurpose, Verification, VerifiedSetting,
 };
 
 /// Why nothing can be verified.
@@ -60,6 +60,8 @@ pub struct Claim {
     recommended: VerifySetting,
     /// The rate that was printed as held, requests/s; where none was, one that surely is.
     rate_rps: f64,
+    /// How it was held then.
+    held_then: Option<HeldRate>,
     current: Option<VerifySetting>,
     /// What runs where it was not changed.
     current_then: Configuration,
@@ -119,6 +121,7 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
         unloaded_s: alone.map(|trial| trial.summary.latency_s.mean),
         recommended,
         rate_rps,
+        held_then: decision.held,
         current,
         current_then,
         slo: story.goals.common().cloned(),
@@ -153,6 +156,7 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
     let search = Verify::new(VerifyPlan {
         recommended: claim.recommended.clone(),
         rate_rps: claim.rate_rps,
+        held_then: claim.held_then,
         current: claim.current.clone(),
         arrivals: plan.arrivals,
         budget: plan.budget,

@@ -60,12 +60,20 @@ pub enum SearchNote {
     /// Of the requests of trials whose latencies were within the goal more failed than it allows:
     /// the load is not the reason, and no rate meets the goal.
     ErrorsAtAnyRate { failed: u64, requests: u64, allowed_ratio: f64 },
+    /// Of the requests at the rate that is printed more failed than the goal allows, and whether
+    /// the rate is why is not known.
+    ErrorsUntold { failed: u64, requests: u64, allowed_ratio: f64 },
     /// Of these requests, whose latencies were within the goal, so many failed, which shows neither
     /// that fewer do than it allows nor that more do; `requests_needed`: it takes so many to be
     /// sure of few enough if none fails.
     ErrorsNotCertified { failed: u64, requests: u64, allowed_ratio: f64, requests_needed: u64 },
-    /// Measuring the choice again failed twice; `why` is the last trial's.
-    ChoiceNotMeasuredAgain { why: Stated<Reason> },
+    /// Measuring a finalist again failed twice; `why` is the last trial's. `configuration`: null in
+    /// records from before it was noted.
+    ChoiceNotMeasuredAgain {
+        #[serde(default)]
+        configuration: Option<Configuration>,
+        why: Stated<Reason>,
+    },
     /// The chosen setting held no rate that was tried: its capacity is a guess from misses.
     NoRateHeld { configuration: Configuration },
     /// What the current setting holds is worked out from its saturated trial.

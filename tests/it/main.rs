@@ -40,6 +40,7 @@ mod revisions;
 mod schema;
 mod serve;
 mod sessions;
+mod setbacks;
 mod soak;
 mod tidy;
 mod tune;

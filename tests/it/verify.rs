@@ -51,7 +51,7 @@ fn claimed(folder: &TempDir) -> Claim {
     claim(&store(folder), Which::Last).unwrap()
 }
 
-fn verify(
+pub fn verify(
     folder: &TempDir,
     place: &mut dyn sweetspot::place::Place,
     (seed, stop, compares_machines): (u64, StopSignal, bool),

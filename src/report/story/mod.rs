@@ -304,7 +304,9 @@ impl Story {
         self.search_notes().any(|note| {
             matches!(
                 note,
-                SearchNote::ErrorsAtAnyRate { .. } | SearchNote::ErrorsNotCertified { .. }
+                SearchNote::ErrorsAtAnyRate { .. }
+                    | SearchNote::ErrorsUntold { .. }
+                    | SearchNote::ErrorsNotCertified { .. }
             )
         })
     }

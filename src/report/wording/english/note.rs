@@ -69,14 +69,20 @@ fn of_search(note: &SearchNote) -> String {
             fine_percent(*failed as f64 / *requests as f64),
             fine_percent(*allowed_ratio)
         ),
+        SearchNote::ErrorsUntold { failed, requests, allowed_ratio } => format!(
+            "{}, {}, and {} may: whether fewer fail at a lower rate was not found out; give it \
+             more minutes, or look into these errors",
+            failed_within_latency(*failed, *requests),
+            fine_percent(*failed as f64 / *requests as f64),
+            fine_percent(*allowed_ratio)
+        ),
         SearchNote::ErrorsNotCertified { failed, requests, allowed_ratio, requests_needed } => {
             errors_not_certified(*failed, *requests, *allowed_ratio, *requests_needed)
         }
-        SearchNote::ChoiceNotMeasuredAgain { why } => {
-            format!(
-                "the choice could not be measured again, the figures are the race's: {}",
-                Language::English.say(why)
-            )
+        SearchNote::ChoiceNotMeasuredAgain { configuration, why } => {
+            let one = configuration.map_or("the choice".to_string(), |it| it.to_string());
+            let why = Language::English.say(why);
+            format!("{one} could not be measured again, its figures are those from before: {why}")
         }
         SearchNote::NoRateHeld { configuration } => format!(
             "{configuration} held none of the rates that were tried: its capacity is what its \

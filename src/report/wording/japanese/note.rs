@@ -70,14 +70,20 @@ fn of_search(note: &SearchNote) -> String {
             fine_percent(*failed as f64 / *requests as f64),
             fine_percent(*allowed_ratio)
         ),
+        SearchNote::ErrorsUntold { failed, requests, allowed_ratio } => format!(
+            "レイテンシーが目標内の間にも、{requests} リクエストのうち {failed} 件（{}）が失敗しました。許容は {} \
+             です。もっと低い負荷なら減るかどうかは確かめられませんでした。時間を増やすと確かめます。エラーの\
+             原因も調べてください",
+            fine_percent(*failed as f64 / *requests as f64),
+            fine_percent(*allowed_ratio)
+        ),
         SearchNote::ErrorsNotCertified { failed, requests, allowed_ratio, requests_needed } => {
             errors_not_certified(*failed, *requests, *allowed_ratio, *requests_needed)
         }
-        SearchNote::ChoiceNotMeasuredAgain { why } => {
-            format!(
-                "推奨設定を計測し直せませんでした。値は探索のときのものです: {}",
-                Language::Japanese.say(why)
-            )
+        SearchNote::ChoiceNotMeasuredAgain { configuration, why } => {
+            let one = configuration.map_or("推奨設定".to_string(), |it| it.to_string());
+            let why = Language::Japanese.say(why);
+            format!("{one} を計測し直せませんでした。値はその前のものです: {why}")
         }
         SearchNote::NoRateHeld { configuration } => format!(
             "{configuration} は試したどのレートもさばけませんでした。さばける量は未達の結果からの推定で、もっと\
