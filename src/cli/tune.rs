@@ -174,7 +174,8 @@ fn tune(
     let written = report::write(&story, shown.outputs, &mut standard_output(), style);
     // A file that can't be written takes nothing from who gets the result otherwise.
     let exit = exit(&ended, &story, plan.precision);
-    let exit = push_to(&shown.receivers, exit, |receiver| push::session(receiver, &story));
+    let exit =
+        push_to(&shown.receivers, exit, |receiver| push::session_just_ended(receiver, &story));
     for path in written? {
         say(format!("wrote {}", path.display()));
     }

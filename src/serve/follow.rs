@@ -39,6 +39,8 @@ pub struct Follower {
     store: Store,
     followed: Option<Followed>,
     version: Option<i64>,
+    /// How far each session was when the list was read.
+    standings: Option<Vec<(SessionId, i64, bool)>>,
     rows: Option<Vec<ListRow>>,
 }
 
@@ -66,7 +68,7 @@ impl Follower {
             }
             None => None,
         };
-        Ok(Self { store, followed, version: None, rows: None })
+        Ok(Self { store, followed, version: None, standings: None, rows: None })
     }
 
     /// What is new since the last look; everything the page does not know, the first time.
@@ -89,8 +91,16 @@ impl Follower {
         Ok(messages)
     }
 
+    /// The list, where it is another one. To read it is to go through all that is stored, so that
+    /// is left until a session has got further: looks are many, while something is measured.
     fn list(&mut self) -> Result<Vec<Message>, StoreError> {
+        // Looked up first: what changes while the rows are read is seen by the next look.
+        let standings = self.store.standings()?;
+        if self.standings.as_ref() == Some(&standings) {
+            return Ok(Vec::new());
+        }
         let rows = rows(&self.store)?;
+        self.standings = Some(standings);
         if self.rows.as_ref() == Some(&rows) {
             return Ok(Vec::new());
         }
@@ -142,5 +152,77 @@ impl From<LiveSecond> for Second {
             in_flight: it.in_flight,
             p95_s: it.p95.map(|p95| p95.as_secs_f64()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store::SessionHead;
+    use crate::terms::{Event, EventKind, Warning};
+
+    /// A store with one session, which this process writes.
+    fn written() -> (TempDir, PathBuf, Store, SessionId) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        let mut store = Store::open(&path).unwrap();
+        let [fingerprint, app, server] = ["f", "/srv/shop", "puma"].map(String::from);
+        let session = store.begin(&SessionHead { fingerprint, app, server }, "t").unwrap();
+        (folder, path, store, session)
+    }
+
+    fn follower(path: &Path) -> Follower {
+        Follower::new(&Served::new(path.to_path_buf(), String::new()), None).unwrap()
+    }
+
+    /// Does to a store what no program of ours does.
+    fn change(path: &Path, statement: &str) {
+        rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap();
+    }
+
+    /// The only row of a list that is the only message.
+    fn row(messages: &[Message]) -> serde_json::Value {
+        let [Message { name: "sessions", data, .. }] = messages else { panic!("{messages:?}") };
+        data[0].clone()
+    }
+
+    #[test]
+    fn the_list_is_read_again_only_once_a_session_has_got_further() {
+        let (_folder, path, mut store, session) = written();
+        let mut follower = follower(&path);
+        assert_eq!(row(&follower.look().unwrap())["app"], "/srv/shop");
+        change(&path, "UPDATE sessions SET app = '/srv/other'");
+        let before = follower.version;
+        assert_eq!(follower.look().unwrap(), [], "the rows were not read");
+        assert_ne!(follower.version, before, "though the file is another one");
+        let kind = EventKind::Warned(Warning::verbatim("c", "m", "a"));
+        store.append(session, &Event { at_s: 1.0, kind }).unwrap();
+        assert_eq!(row(&follower.look().unwrap())["app"], "/srv/other");
+    }
+
+    #[test]
+    fn a_program_that_ended_without_a_word_is_noticed_though_nothing_was_written() {
+        let (_folder, path, store, _) = written();
+        // That it lives is known by its lock alone.
+        change(&path, "UPDATE sessions SET owner = ''");
+        let mut follower = follower(&path);
+        assert_eq!(row(&follower.look().unwrap())["is_alive"], true);
+        drop(store);
+        assert_eq!(row(&follower.look().unwrap())["is_alive"], false);
+        assert_eq!(follower.look().unwrap(), []);
+    }
+
+    #[test]
+    fn a_session_that_is_removed_leaves_the_list() {
+        let (_folder, path, mut store, session) = written();
+        let mut follower = follower(&path);
+        follower.look().unwrap();
+        store.remove(session).unwrap();
+        let messages = follower.look().unwrap();
+        assert_eq!(messages[0].data, serde_json::json!([]));
     }
 }

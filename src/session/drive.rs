@@ -208,7 +208,7 @@ pub struct Session<'a> {
     /// Makes the receivers of events, once it is known where the session is stored.
     pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     pub stop: StopSignal,
-    /// RFC 3339, UTC.
+    /// When this run began: RFC 3339, UTC. A session that goes on keeps the time of its first run.
     pub started_at: String,
     /// What doctor found.
     pub doubts: Vec<Warning>,
@@ -226,15 +226,15 @@ impl<'a> Session<'a> {
         let server = format!("{} {}", plan.server, inspection.server_version);
         let app = plan.app.folder.display().to_string();
         let head = SessionHead { fingerprint, app, server: server.clone() };
-        let session = match resumed {
-            Some(resumed) => {
-                store.take_up(resumed.session)?;
-                resumed.session
+        let (session, started_at) = match resumed {
+            Some(Resumed { session, .. }) => {
+                store.take_up(*session)?;
+                (*session, store.started_at(*session)?)
             }
-            None => store.begin(&head, &started_at)?,
+            None => (store.begin(&head, &started_at)?, started_at),
         };
-        let stored = store.path().display().to_string();
-        let reporters = reporters(Stored { session: session.0, store: stored, started_at });
+        let stored = Stored { session: session.0, store: store_as_typed(plan, store), started_at };
+        let reporters = reporters(stored);
         let clock_offset_s = resumed.map_or(0.0, |resumed| resumed.at_s);
         let work = Work {
             plan,
@@ -252,6 +252,15 @@ impl<'a> Session<'a> {
         };
         Ok((work, place))
     }
+}
+
+/// The store's path as people would type it where they are, as far as the plan says.
+fn store_as_typed(plan: &Plan, store: &Store) -> String {
+    let typed = plan.records.iter().find_map(|record| match &record.value {
+        PlannedValue::Store(path) => Some(path.clone()),
+        _ => None,
+    });
+    typed.unwrap_or_else(|| store.path().display().to_string())
 }
 
 /// A tune, or a verification, at work.

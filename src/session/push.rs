@@ -98,7 +98,8 @@ pub fn prepare(wanted: &Wanted, allows_public: bool) -> Result<Receiver, Prepare
     })
 }
 
-/// Sends a session's metrics, as of its end.
+/// Sends a stored session's metrics, as of its end by its own clock: a pause before it was taken up
+/// is not stored, and leaves that too early.
 ///
 /// # Errors
 /// They were not taken.
@@ -108,6 +109,14 @@ pub fn session(receiver: &Receiver, story: &Story) -> Result<(), PushError> {
         began.checked_add(jiff::SignedDuration::try_from_secs_f64(story.elapsed_s).ok()?).ok()
     });
     send(receiver, &metrics::of_session(story), ended.unwrap_or_else(jiff::Timestamp::now))
+}
+
+/// Sends the metrics of a session that has just ended, as of now.
+///
+/// # Errors
+/// They were not taken.
+pub fn session_just_ended(receiver: &Receiver, story: &Story) -> Result<(), PushError> {
+    send(receiver, &metrics::of_session(story), jiff::Timestamp::now())
 }
 
 /// Sends a load's metrics, as of its end.
@@ -143,7 +152,59 @@ fn headers(text: &str) -> Option<Vec<(String, String)>> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
     use super::*;
+    use crate::report::Stored;
+
+    /// The time that values have when they reach a collector.
+    fn dated(send: impl FnOnce(&Receiver) -> Result<(), PushError>) -> jiff::Timestamp {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let receiver = prepare(&Wanted { url }, false).unwrap();
+        let collector = thread::spawn(move || taken(&listener.accept().unwrap().0));
+        send(&receiver).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&collector.join().unwrap()).unwrap();
+        let point = "/resourceMetrics/0/scopeMetrics/0/metrics/0/gauge/dataPoints/0";
+        let time = json.pointer(point).unwrap()["timeUnixNano"].as_str().unwrap();
+        jiff::Timestamp::from_nanosecond(time.parse().unwrap()).unwrap()
+    }
+
+    /// The body of a request, which is answered as one that was taken.
+    fn taken(mut stream: &TcpStream) -> String {
+        let mut reader = BufReader::new(stream);
+        let mut length = 0_usize;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            match line.trim_end().split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.trim().parse().unwrap();
+                }
+                None if line.trim_end().is_empty() => break,
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let reply = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        stream.write_all(reply).unwrap();
+        String::from_utf8(body).unwrap()
+    }
+
+    #[test]
+    fn a_stored_session_is_dated_by_its_own_clock_and_one_that_has_just_ended_by_now() {
+        let started_at = "2020-01-02T03:04:05Z".to_string();
+        let stored = Stored { session: 1, store: "s.db".to_string(), started_at };
+        let story = Story { stored: Some(stored), elapsed_s: 60.0, ..Story::default() };
+        let at = dated(|receiver| session(receiver, &story));
+        assert_eq!(at.to_string(), "2020-01-02T03:05:05Z");
+        let before = jiff::Timestamp::now();
+        let at = dated(|receiver| session_just_ended(receiver, &story));
+        assert!((before..=jiff::Timestamp::now()).contains(&at), "{at}");
+    }
 
     #[test]
     fn headers_are_read_as_opentelemetry_writes_them() {

@@ -142,6 +142,7 @@ fn window(at: u32, second: &LoadSecond) -> Window {
         sent: second.sent,
         completed: second.completed(),
         errors: second.errors.total(),
+        failed: second.due.saturating_sub(slo::good(second)),
         latency_s: goals::quantiles(&second.latency),
         in_flight: second.in_flight,
     }

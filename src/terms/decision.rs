@@ -25,7 +25,7 @@ pub const OPERATING_SHARE: f64 = 0.7;
 pub struct CurrentSetting {
     pub workers: u16,
     pub threads: u16,
-    /// Null when it holds no rate within the SLO.
+    /// Null when it holds no rate within the SLO, and when that is not known.
     pub capacity_rps: Option<f64>,
     pub capacity_rps_interval: Option<[f64; 2]>,
 }
@@ -117,7 +117,8 @@ pub struct Decision {
     pub equivalent: Vec<Equivalent>,
     pub settings: Settings,
     pub memory_bytes: Option<u64>,
-    /// Connections its workers x threads can hold at once.
+    /// Connections its workers x threads can hold at once; 0 where each worker is an event loop,
+    /// whose pool decides.
     pub database_connections: u32,
 }
 

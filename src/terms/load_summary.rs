@@ -40,7 +40,11 @@ pub struct Window {
     pub due: u64,
     pub sent: u64,
     pub completed: u64,
+    /// Requests without a reply.
     pub errors: u64,
+    /// Requests without a good reply: of 4xx and 5xx too. 0 in records from before it was noted.
+    #[serde(default)]
+    pub failed: u64,
     pub latency_s: WindowLatency,
     pub in_flight: u64,
 }

@@ -18,8 +18,9 @@ use sweetspot::session::tune::{self, Ended, Session, Tune, TuneError};
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Note,
-    Objective, PlanSource, PlannedGoal, SearchNote, SessionDoubt, SessionState, Stated,
-    SteadinessNote, StopSignal, Target, Task, Threads, TrialPurpose, Variant, Warning, Workers,
+    Objective, PlanRecord, PlanSource, PlannedGoal, PlannedValue, SearchNote, SessionDoubt,
+    SessionState, Stated, SteadinessNote, StopSignal, Target, Task, Threads, TrialPurpose, Variant,
+    Warning, Workers,
 };
 use tempfile::TempDir;
 
@@ -499,11 +500,20 @@ fn a_stop_ends_the_trial_and_gives_the_answer_so_far() {
 #[test]
 fn a_session_that_broke_off_goes_on_where_it_was() {
     let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
+    let (value, source) = (PlannedValue::Store("s.db".into()), PlanSource::Default);
+    let plan = Plan { records: vec![PlanRecord { value, source }], ..plan(&folder) };
     let whole = tune_app(&Plan { store: folder.path().join("whole.db"), ..plan.clone() }, app());
     // The program dies without a word: what was stored until then is all there is.
     let unfinished = first_events(&plan, &whole, 12);
-    let ended = Room::default().tune(&plan, &mut Simulated::new(app(), plan.seed)).unwrap();
+    let _turn = crate::turn::compute();
+    let (mut place, mut told) = (Simulated::new(app(), plan.seed), None);
+    let ended = Room::default().tune_watched(&plan, &mut place, &mut |stored| {
+        told = Some(stored);
+        Vec::new()
+    });
+    let (ended, rows) = (ended.unwrap(), Store::open(&plan.store).unwrap().sessions().unwrap());
+    let (session, started_at) = (unfinished, rows[0].started_at.clone());
+    assert_eq!(told, Some(Stored { session, store: "s.db".into(), started_at }));
     assert_eq!(ended.session.0, unfinished);
     let resumed = ended
         .events
@@ -539,7 +549,7 @@ pub fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
     let key = |store: &Path| format!("{}-key", store.display());
     fs::copy(key(&folder_of(plan).join("whole.db")), key(&plan.store)).unwrap();
     let mut store = Store::open(&plan.store).unwrap();
-    let session = store.begin(&head, "2026-01-02T03:04:05Z").unwrap();
+    let session = store.begin(&head, "2026-01-01T23:59:59Z").unwrap();
     whole.events[..count].iter().for_each(|event| store.append(session, event).unwrap());
     drop(store);
     // This test lives, so the store would take the session for one that is being written.

@@ -105,6 +105,13 @@ export function useLive(id: number): { live: Live | null; problem: string | null
       waiting.current = [];
     };
   }, [id, isRunning]);
+  const wasRunning = useRef(false);
+  useEffect(() => {
+    const hasEnded = wasRunning.current && !isRunning;
+    wasRunning.current = isRunning;
+    // What is made of a session once it has ended, such as predictions, is in no message.
+    return hasEnded ? load() : undefined;
+  }, [id, isRunning]);
   return { live, problem };
 }
 

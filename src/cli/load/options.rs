@@ -45,7 +45,8 @@ pub struct Options {
     pub find_capacity: bool,
 
     /// Spacing of the open model's requests [poisson with --find-capacity]
-    #[arg(long, value_enum, default_value_t = Spacing::Uniform, conflicts_with = "clients")]
+    #[arg(long, value_enum, default_value_t = Spacing::Uniform)]
+    #[arg(conflicts_with_all = ["clients", "replay"])]
     #[arg(default_value_if("find_capacity", "true", "poisson"))]
     arrivals: Spacing,
 

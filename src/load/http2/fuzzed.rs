@@ -1,5 +1,5 @@
-//! What requests that are under way come to, whatever bytes a server sends. Only fuzzing has it, and
-//! the tests, so that it compiles.
+//! What requests that are under way come to, whatever bytes a server sends. Only fuzzing has it,
+//! and the tests, so that it compiles.
 
 use super::connection::Multiplexed;
 use super::request::Http2Request;

@@ -43,7 +43,7 @@ pub fn section(story: &Story, language: Language) -> Option<Section> {
 fn row(window: &Window) -> Vec<String> {
     let latency = &window.latency_s;
     let times = [latency.p50, latency.p95, latency.max].map(figures::latency);
-    let counts = [window.due, window.completed, window.errors, window.in_flight];
+    let counts = [window.due, window.completed, window.failed, window.in_flight];
     let second = format!("{:.0}", window.start_s);
     let counts = counts.map(|count| count.to_string());
     std::iter::once(second).chain(counts).chain(times).collect()

@@ -5,7 +5,7 @@
 
 use super::{front, held, knobs, names, soak, used};
 use crate::report::figures;
-use crate::report::story::{GoalLatency, Story};
+use crate::report::story::{GoalLatency, NoFigure, Story};
 use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
 use crate::terms::{CurrentSetting, Decision, LimitKind, Offered, SessionState, TrialFailure};
 
@@ -36,7 +36,10 @@ pub fn headline(story: &Story, language: Language) -> String {
             false => say.keep(&found),
         };
     }
-    let Some(now) = &story.current else { return say.run(&found) };
+    let is_known = |now: &&CurrentSetting| {
+        now.capacity_rps.is_some() || story.why_no_figure_of_today() == NoFigure::HoldsNothing
+    };
+    let Some(now) = story.current.as_ref().filter(is_known) else { return say.run(&found) };
     let setting = names::name_of(story, now.workers, now.threads, language);
     let today = Today { setting: &setting, is_one: story.has_threads || now.workers == 1 };
     say.run_instead(&found, &today, decision.gain_ratio.map(figures::ratio).as_deref())
@@ -135,8 +138,10 @@ fn decision_facts(
     let parts = parts.map(|parts| used::memory_parts(parts, story.has_threads, language));
     facts.extend(parts.map(|text| (labels.of_that, text)));
     facts.extend(used::inside(story, language).map(|text| (labels.inside, text)));
-    let connections = u64::from(decision.database_connections);
-    facts.push((labels.database, say.up_to_connections(connections)));
+    if decision.database_connections > 0 {
+        let connections = u64::from(decision.database_connections);
+        facts.push((labels.database, say.up_to_connections(connections)));
+    }
 }
 
 fn gain(decision: &Decision, say: &'static dyn Phrases) -> Option<String> {
@@ -386,10 +391,9 @@ mod tests {
                 ),
             ),
             (
+                // Nothing was measured of it.
                 story(Some((1, 5, None)), None),
-                format!(
-                    "Run 2 workers x 1 thread: it {holds}; today's 1 x 5 holds no rate within it."
-                ),
+                format!("Run 2 workers x 1 thread: it {holds}."),
             ),
             (
                 story(Some((2, 1, Some(100.0))), Some(1.0)),

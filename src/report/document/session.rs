@@ -11,6 +11,9 @@ use crate::report::wording::{Counted, Language, planned};
 use crate::report::{figures, outside};
 use crate::terms::{Decision, Equivalent, TrialPurpose, TrialSummary};
 
+/// The store in which a session is looked for that is named without one.
+const DEFAULT_STORE: &str = ".sweetspot/sweetspot.db";
+
 /// All that is known of the session.
 pub fn session(story: &Story, language: Language) -> Document {
     let Document { mut sections, .. } = decision(story, language);
@@ -182,12 +185,18 @@ fn how_in_sentences(story: &Story, language: Language) -> Section {
     }
     if let Some(stored) = &story.stored {
         let store = outside::shorten(&outside::line(&stored.store), 60);
-        // The default one is found without being named.
-        let is_default = stored.store.ends_with(".sweetspot/sweetspot.db");
-        let named = if is_default { String::new() } else { format!(" --store {store}") };
-        all.push(say.stored_as(stored.session, &store, &named));
+        all.push(say.stored_as(stored.session, &store, &store_option(&stored.store)));
     }
     Section::new("", all.into_iter().map(Block::Paragraph).collect()).only(Medium::Terminal)
+}
+
+/// What names the store in a command to paste: all of its path, or nothing for the default one.
+fn store_option(store: &str) -> String {
+    if store == DEFAULT_STORE {
+        return String::new();
+    }
+    // No path holds the one byte that a shell cannot be told.
+    format!(" --store {}", shlex::try_quote(store).unwrap_or_default())
 }
 
 /// How it was measured, for who reads it elsewhere and later.
@@ -206,4 +215,43 @@ fn how(story: &Story, notes: Vec<String>, language: Language) -> Section {
     let method = Block::Paragraph(sentences::method(story, language));
     let blocks = vec![method, Block::Values(values), Block::Bullets(notes)];
     Section::new(labels.how, blocks).only(Medium::Page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Stored;
+
+    /// Where the session is said to be stored, and the command for a report of it.
+    fn said(store: &str, language: Language) -> String {
+        let started_at = "2026-11-20T18:46:44Z".to_string();
+        let stored = Some(Stored { session: 3, store: store.to_string(), started_at });
+        let section = how_in_sentences(&Story { stored, ..Story::default() }, language);
+        let Some(Block::Paragraph(last)) = section.blocks.last() else { panic!("{section:?}") };
+        last.clone()
+    }
+
+    #[test]
+    fn the_command_for_a_report_can_be_pasted_and_reads_this_store() {
+        assert_eq!(DEFAULT_STORE, crate::store::DEFAULT_PATH);
+        let long = format!("/srv/{}results.db", "deep/".repeat(20));
+        let whole = format!(" --store {long}");
+        let cases = [
+            (DEFAULT_STORE, ""),
+            ("results.db", " --store results.db"),
+            ("../other/.sweetspot/sweetspot.db", " --store ../other/.sweetspot/sweetspot.db"),
+            ("/srv/my shop/s.db", " --store '/srv/my shop/s.db'"),
+            ("/srv/$(id)/s.db", " --store '/srv/$(id)/s.db'"),
+            (long.as_str(), whole.as_str()),
+        ];
+        for language in [Language::English, Language::Japanese] {
+            for (store, option) in cases {
+                let command = format!("'sweetspot report 3 -o markdown=report.md{option}'");
+                let said = said(store, language);
+                assert!(said.contains(&command), "{said}");
+            }
+        }
+        let said = said(&long, Language::English);
+        assert!(said.starts_with("Stored as session 3 in /srv/deep/deep/deep…"), "{said}");
+    }
 }

@@ -190,15 +190,14 @@ fn tuned(story: &Story) -> Suite {
 /// Judged as the exit code is.
 fn decided(story: &Story) -> Outcome {
     let headline = sentences::headline(story, Language::English);
-    let is_believable = |trial: &TrialSummary| trial.valid && trial.failure.is_none();
     let is_gone = |trial: &TrialSummary| trial.failure.is_some();
     match story.state {
         _ if story.decision.is_some() => Outcome::Passed,
         SessionState::Running | SessionState::Stopped | SessionState::Failed => {
             Outcome::Error(headline)
         }
-        SessionState::Done if story.trials.iter().any(is_believable) => Outcome::Failed(headline),
         SessionState::Done if story.trials.iter().all(is_gone) => Outcome::Error(headline),
+        SessionState::Done if story.has_missed() => Outcome::Failed(headline),
         SessionState::Done => Outcome::Undecided(headline),
     }
 }

@@ -192,9 +192,9 @@ fn decided(story: &Story, decision: &Decision, metrics: &mut Metrics) {
     metrics.one("operating_rate", Unit::RequestsPerSecond, help, Some(decision.operating_rps));
     let memory = decision.memory_bytes.map(|bytes| bytes as f64);
     metrics.one("memory", Unit::Bytes, "Memory of the chosen setting.", memory);
-    let connections = f64::from(decision.database_connections);
+    let connections = Some(decision.database_connections).filter(|count| *count > 0);
     let help = "Database connections that the chosen setting can hold at once.";
-    metrics.one("database_connections", Unit::Count, help, Some(connections));
+    metrics.one("database_connections", Unit::Count, help, connections.map(f64::from));
     latencies(story, metrics);
 }
 
@@ -293,7 +293,7 @@ pub fn of_load(result: &LoadResult<'_>) -> Vec<Metric> {
         ("due", summary.due),
         ("sent", summary.sent),
         ("completed", summary.completed),
-        ("failed", summary.errors.total()),
+        ("failed", summary.failed()),
     ];
     let requests =
         requests.map(|(state, count)| (vec![("state", state.to_string())], count as f64));

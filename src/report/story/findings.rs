@@ -3,6 +3,7 @@
 //! In: a [`Story`]. Out: values for sentences. Computes only.
 
 use super::Story;
+use crate::stats;
 use crate::terms::{
     GoalSummary, InsideSummary, LimitKind, LoadSummary, PredictionScore, QuantileLimit, Reason,
     Stated, TrialFailure, TrialPurpose, TrialSummary, Verdict,
@@ -197,7 +198,7 @@ impl Story {
         ];
         errors.map(|mut errors| {
             errors.sort_by(f64::total_cmp);
-            errors.get(errors.len() / 2).map(|median| (*median, errors.len()))
+            stats::median(&errors).map(|median| (median, errors.len()))
         })
     }
 

@@ -182,6 +182,7 @@ mod tests {
             sent: 100,
             completed: 100,
             errors: 0,
+            failed: 0,
             latency_s: WindowLatency {
                 p50: p95 / 2.0,
                 p95: p95 * (1.0 + 0.03 * f64::from(second * 7 % 5) - 0.06),

@@ -44,6 +44,7 @@ fn window(at: usize, uneven: f64) -> Window {
         sent: 400 + (uneven * 40.0) as u64,
         completed: 400 + (uneven * 39.0) as u64,
         errors: 0,
+        failed: 0,
         latency_s: WindowLatency {
             p50: latency(1.0),
             p95: latency(4.0),

@@ -256,6 +256,7 @@ impl Trial {
                 sent: due / 12,
                 completed: due / 12,
                 errors: 0,
+                failed: 0,
                 latency_s: WindowLatency {
                     p50: latency_s.p50,
                     p95: latency_s.p95,

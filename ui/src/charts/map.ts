@@ -30,13 +30,18 @@ export interface Box {
 }
 
 export function mapRows(session: SessionPage): MapRow[] {
-  const most = Math.max(0, ...session.map.map((cell) => cell.rps ?? 0));
+  const most = Math.max(0, ...session.map.map((cell) => heldRps(cell) ?? 0));
   return session.map.map((cell) => ({
     cell,
-    step: stepOf(cell.rps, most),
+    step: stepOf(heldRps(cell), most),
     kind: kindOf(cell),
     isToday: cell.mark === "today" || isSame(session.current, cell),
   }));
+}
+
+/** Of a setting of which only a rate is known that it did not hold: nothing. */
+function heldRps(cell: MapCell): number | null {
+  return cell.state === "below" ? null : cell.rps;
 }
 
 function stepOf(rps: number | null, most: number): number {

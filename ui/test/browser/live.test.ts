@@ -91,9 +91,24 @@ describe("a running session", () => {
     await expect.poll(() => tab.locator("#page h1").textContent()).toBe(inLanguage(whole, "en").text.headline);
     await expect.poll(said).toBe(en.decided);
     expect(await shown.count()).toBe(21);
+    known = { ...whole, session: 5, state: "done", trials: whole.trials.slice(0, 21) };
     fake.send("session", { ...decided, state: "done" });
     await expect.poll(() => fake.streams()).toBe(0);
     expect(await tab.locator("#live").count()).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  test("asks once more when it has ended, for the predictions that are made then", async () => {
+    known = { ...known, predict: null };
+    const { tab, errors } = await follow();
+    const asked = () => fake.asked.filter((path) => path === "api/sessions/5").length;
+    expect(await tab.locator("#predict").count()).toBe(0);
+    known = { ...whole, session: 5, state: "done" };
+    const { trials: _, ...head } = { ...known, predict: null };
+    fake.send("session", head);
+    await expect.poll(() => tab.locator("#predict").count()).toBe(1);
+    expect(asked()).toBe(2);
+    expect(fake.streams()).toBe(0);
     expect(errors).toEqual([]);
   });
 

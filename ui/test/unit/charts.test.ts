@@ -39,6 +39,14 @@ describe("the map", () => {
     expect(rows.every((row) => row.step >= 0 && row.step <= STEPS)).toBe(true);
   });
 
+  test("gives a rate that was not held no colour", () => {
+    const map = page.map.map((cell) =>
+      cell.mark === "chosen" ? cell : { ...cell, state: "below" as const, rps: 9999 });
+    const failed = mapRows({ ...page, map });
+    expect(failed.find((row) => row.cell.mark === "chosen")?.step).toBe(STEPS);
+    expect(failed.filter((row) => row.step > 0)).toHaveLength(1);
+  });
+
   test("finds today's setting by the session, whatever else it is marked as", () => {
     const same = { ...page, current: { ...page.current!, workers: 3, threads: 8 } };
     const chosen = mapRows(same).find((row) => row.cell.mark === "chosen");

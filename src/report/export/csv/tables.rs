@@ -56,6 +56,7 @@ fn seconds(story: &Story) -> Table {
                 window.sent.to_string(),
                 window.completed.to_string(),
                 window.errors.to_string(),
+                window.failed.to_string(),
                 window.latency_s.p50.to_string(),
                 window.latency_s.p95.to_string(),
                 window.latency_s.p99.to_string(),
@@ -64,8 +65,8 @@ fn seconds(story: &Story) -> Table {
             ]
         })
     });
-    let header = "trial,start_s,warm_up,due,sent,completed,errors,latency_s_p50,latency_s_p95,\
-                  latency_s_p99,latency_s_max,in_flight";
+    let header = "trial,start_s,warm_up,due,sent,completed,errors,failed,\
+                  latency_s_p50,latency_s_p95,latency_s_p99,latency_s_max,in_flight";
     Table::new("seconds.csv", header, rows)
 }
 

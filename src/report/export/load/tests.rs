@@ -86,6 +86,7 @@ fn summary(all: &LoadSecond) -> LoadSummary {
         sent: 25,
         completed,
         errors: 25 - completed,
+        failed: 25 - completed,
         latency_s: WindowLatency::default(),
         in_flight: u64::from(second),
     };

@@ -34,7 +34,8 @@ pub fn sentence(obstacle: &Obstacle) -> String {
             format!("この Ruby（{runtime}）は YJIT なしで作られています")
         }
         Obstacle::NoTimeLeft { more_s } => {
-            format!("試す時間がありませんでした。あと {:.0} 分あれば試せます", more_s / 60.0)
+            let minutes = (more_s / 60.0).round().max(1.0);
+            format!("試す時間がありませんでした。あと {minutes} 分あれば試せます")
         }
         Obstacle::SessionEnded => "試す前にセッションが終わりました".into(),
     }
