@@ -84,6 +84,7 @@ impl Place for Zoo {
             server_version: "zoo".into(),
             runtime_version: "zoo".into(),
             lacks_yjit: false,
+            is_never_preloaded: false,
             obeys: Obeys {
                 workers: Some("WEB_CONCURRENCY".into()),
                 max_threads: Some("RAILS_MAX_THREADS".into()),

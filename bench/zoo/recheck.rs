@@ -45,6 +45,7 @@ fn plan(played: &Played, seed: u64) -> Option<VerifyPlan> {
     Some(VerifyPlan {
         recommended: known(chosen),
         rate_rps: choice.held.map_or(chosen.rps.low, |held| held.rate_rps),
+        held_then: choice.held,
         current: current.map(known),
         arrivals: Arrivals::Poisson,
         budget: DEFAULT_BUDGET,
