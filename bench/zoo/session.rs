@@ -135,7 +135,11 @@ pub fn one(seed: u64, asked: Asked, kept: &Kept) -> Result<One> {
 fn is_about_errors(note: &Note) -> bool {
     matches!(
         note,
-        Note::Search(SearchNote::ErrorsAtAnyRate { .. } | SearchNote::ErrorsNotCertified { .. })
+        Note::Search(
+            SearchNote::ErrorsAtAnyRate { .. }
+                | SearchNote::ErrorsUntold { .. }
+                | SearchNote::ErrorsNotCertified { .. }
+        )
     )
 }
 

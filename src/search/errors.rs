@@ -71,11 +71,11 @@ impl Errors {
         if !is_for_errors || is_telling(sum(self.lower(window)), window) {
             return false;
         }
-        let of = |it: &Window| (it.requests, it.failed);
         let at_any_rate = before.filter(|before| {
+            let lower = sum(self.lower(*before).chain([&window]));
             window.rate_rps < LOWER * before.rate_rps
-                && is_telling(of(&window), *before)
-                && !is_more(of(before), of(&window))
+                && is_telling(lower, *before)
+                && !is_more((before.requests, before.failed), lower)
         });
         self.untold = at_any_rate.is_none().then_some(window);
         self.windows.extend(at_any_rate);
