@@ -82,6 +82,8 @@ mod tests {
             let ended = |length: usize| {
                 let connection = fuzzed(5, true, &bytes, || length);
                 assert_eq!((connection.ended.len(), connection.left), (5, 0), "{seed:?}");
+                // Two requests have bodies of 100,000 bytes.
+                assert!(connection.most_unsent < 300_000, "{seed:?}");
                 connection.ended.into_iter().map(|(result, _)| result).collect::<Vec<_>>()
             };
             let in_one = ended(bytes.len());

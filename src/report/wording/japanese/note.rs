@@ -6,8 +6,8 @@ use crate::report::Language;
 use crate::report::figures::{fine_percent, half_width, latency, rate, ratio, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
-    ConnectionMode, KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote,
-    PrecisionNote, RecheckNote, SearchNote, SteadinessNote,
+    Configuration, ConnectionMode, KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections,
+    PlanNote, PrecisionNote, Reason, RecheckNote, SearchNote, Stated, SteadinessNote,
 };
 
 pub fn sentence(note: &Note) -> String {
@@ -81,9 +81,7 @@ fn of_search(note: &SearchNote) -> String {
             errors_not_certified(*failed, *requests, *allowed_ratio, *requests_needed)
         }
         SearchNote::ChoiceNotMeasuredAgain { configuration, why } => {
-            let one = configuration.map_or("推奨設定".to_string(), |it| it.to_string());
-            let why = Language::Japanese.say(why);
-            format!("{one} を計測し直せませんでした。値はその前のものです: {why}")
+            not_measured_again(*configuration, why)
         }
         SearchNote::NoRateHeld { configuration } => format!(
             "{configuration} は試したどのレートもさばけませんでした。さばける量は未達の結果からの推定で、もっと\
@@ -110,6 +108,12 @@ fn over_others(of: &OtherConnections) -> String {
              --connection {connection} で調べ直してください"
         ),
     }
+}
+
+fn not_measured_again(configuration: Option<Configuration>, why: &Stated<Reason>) -> String {
+    let one = configuration.map_or("推奨設定".to_string(), |it| it.to_string());
+    let why = Language::Japanese.say(why);
+    format!("{one} を計測し直せませんでした。値はその前のものです: {why}")
 }
 
 fn cold_at_first(requests: u64, warm_rps: Option<f64>) -> String {
