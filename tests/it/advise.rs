@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::process::{Ended, Kept, program, sweetspot, unused_address, wait_until};
 use crate::schema::assert_valid;
+use crate::turn::Turn;
 
 /// Two pages: one that computes a little and waits a little, one that waits for long.
 const APP: &str = r#"
@@ -26,10 +27,13 @@ struct Site {
     folder: TempDir,
     _puma: Kept,
     address: SocketAddr,
+    /// What is told of its traffic goes by the processor that it gets.
+    _turn: Turn,
 }
 
 impl Site {
     fn new(workers: &str, threads: &str, rubyopt: impl FnOnce(&str) -> String) -> Self {
+        let turn = crate::turn::most();
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("config.ru"), APP).unwrap();
         let wrote = sweetspot(folder.path(), &["advise", "--write-probe", "probe"]);
@@ -48,7 +52,7 @@ impl Site {
                 .stderr(Stdio::null()),
         );
         wait_until("Puma answers", || TcpStream::connect(address).is_ok());
-        Self { folder, _puma: puma, address }
+        Self { folder, _puma: puma, address, _turn: turn }
     }
 
     /// Poisson traffic for a while, on two pages.

@@ -198,6 +198,7 @@ fn the_wait_since_the_time_stamp_is_told_whatever_its_unit() {
 
 #[test]
 fn who_listens_later_hears_only_of_what_came_later() {
+    let _turn = crate::turn::share();
     let app = probed_app();
     let (mut local, mut first) = listened_to(&app, "puma", 1, 2);
     first.ask("/", 2, 10);
