@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::cluster::Cluster;
 use super::elsewhere::Remote;
 use super::run_as::Invoker;
-use crate::server::App;
+use crate::server::{self, App};
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, Objective, PlanRecord,
     PlanSource, PlannedGoal, Ratio, Target, Threads, Workers,
@@ -102,6 +102,11 @@ impl Plan {
     pub fn goals(&self) -> Goals {
         goals_of(&self.targets, &self.goal)
             .expect("a plan whose goals contradict each other is refused")
+    }
+
+    /// Does each worker work on as many requests at once as come, however few threads it has?
+    pub fn has_event_loops(&self) -> bool {
+        server::find(&self.server).is_some_and(|it| it.is_event_loop(self.has_threads))
     }
 }
 

@@ -20,14 +20,17 @@ pub(super) fn burst_clients(configuration: Configuration) -> u32 {
     (slots * 2).clamp(4, MANY_CLIENTS).max(slots.min(CLIENTS_MOST))
 }
 
+/// The same of workers that are event loops, by what one client alone saw: the mean latency, and
+/// the CPU of a request where that was seen, seconds.
+pub(super) fn loop_clients(at: Configuration, latency_s: f64, cpu_s: Option<f64>) -> u32 {
+    let each = event_loop::places(latency_s, cpu_s.unwrap_or(latency_s));
+    (u32::from(each) * u32::from(at.workers.get())).min(CLIENTS_MOST)
+}
+
 /// A load that saturates a fresh start, the reference's first, or one that still warms up.
 pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialRequest {
     let clients = match ledger.alone.filter(|_| ledger.plan.form == Form::EventLoop) {
-        Some(alone) => {
-            let cpu_s = alone.cpu_per_request_s.unwrap_or(alone.latency_mean_s);
-            let each = event_loop::places(alone.latency_mean_s, cpu_s);
-            (u32::from(each) * u32::from(configuration.workers.get())).min(CLIENTS_MOST)
-        }
+        Some(alone) => loop_clients(configuration, alone.latency_mean_s, alone.cpu_per_request_s),
         None => (burst_clients(configuration) * ledger.clients_times).min(CLIENTS_MOST),
     };
     let collapsed_rps = ledger.cells.get(&configuration).and_then(|cell| cell.collapsed_rps);

@@ -15,13 +15,13 @@ use super::ask::TrialRequest;
 use super::at_any_rate::AtAnyRate;
 use super::blocks::arrivals_within;
 use super::constants::{
-    CLIENTS_MOST, LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_PRIOR_SD_LOG, REVISION_REQUESTS,
+    LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_PRIOR_SD_LOG, REVISION_REQUESTS,
     REVISION_SETBACKS, REVISION_SETTLE, SETTLE, WARM_BURST, WINDOW_LEAST_S,
 };
 use super::fresh::{Capacity, FreshStart, Known, Pace};
-use super::loads::burst_clients;
+use super::loads::{burst_clients, loop_clients};
 use super::plan::goal_from_unloaded;
-use crate::model::{self, Form, event_loop};
+use crate::model::{self, Form};
 use crate::terms::{
     Arrivals, Configuration, OPERATING_SHARE, Offered, Rate, Reason, Side, Slo, Stated,
     TrialPurpose, TrialSummary, Verdict,
@@ -269,11 +269,10 @@ impl Revisions {
     /// CPU.
     fn burst_clients(&self) -> u32 {
         let at = self.plan.configuration;
-        let Some(latency_s) = self.unloaded_s.filter(|_| self.plan.form == Form::EventLoop) else {
-            return burst_clients(at);
-        };
-        let each = event_loop::places(latency_s, self.unloaded_cpu_s.unwrap_or(latency_s));
-        (u32::from(each) * u32::from(at.workers.get())).min(CLIENTS_MOST)
+        match self.unloaded_s.filter(|_| self.plan.form == Form::EventLoop) {
+            Some(latency_s) => loop_clients(at, latency_s, self.unloaded_cpu_s),
+            None => burst_clients(at),
+        }
     }
 
     fn open(&self, rate_rps: f64) -> Offered {

@@ -127,8 +127,7 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
 fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
     let configuration = choice.capacity.configuration;
     let confirmed = confirmed(facts.mixed, choice);
-    let adapter = server::find(&facts.plan.server);
-    let has_event_loops = adapter.is_some_and(|it| it.is_event_loop(facts.plan.has_threads));
+    let has_event_loops = facts.plan.has_event_loops();
     Decision {
         workers: configuration.workers.get(),
         threads: configuration.threads.get(),

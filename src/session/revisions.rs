@@ -25,7 +25,6 @@ use crate::model::Form;
 use crate::place::Place;
 use crate::plan::{Key, Typed, resolve};
 use crate::search::{Revisions, RevisionsPlan};
-use crate::server;
 use crate::terms::{CompareNote, CompareReport, Configuration, PlannedGoal, Side};
 
 /// Compares two revisions, within six minutes unless another budget was typed.
@@ -95,11 +94,7 @@ pub fn compare(
 /// How workers take requests in: both are sent the same, and what keeps an event loop busy is more
 /// than enough for threads.
 fn form(both: &[Ready; 2]) -> Form {
-    let is_event_loop = |ready: &Ready| {
-        let adapter = server::find(&ready.plan.server);
-        adapter.is_some_and(|it| it.is_event_loop(ready.plan.has_threads))
-    };
-    match both.iter().any(is_event_loop) {
+    match both.iter().any(|ready| ready.plan.has_event_loops()) {
         true => Form::EventLoop,
         false => Form::Threads,
     }

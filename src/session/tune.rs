@@ -89,10 +89,7 @@ fn search_plan(
         },
         cores: machine.cores.get(),
         // How an unknown server grows is not needed while it is measured.
-        form: match server::find(&plan.server) {
-            Some(adapter) if adapter.is_event_loop(plan.has_threads) => Form::EventLoop,
-            _ => Form::Threads,
-        },
+        form: if plan.has_event_loops() { Form::EventLoop } else { Form::Threads },
         generator_shares_cores: doubts.iter().any(Warning::says_generator_shares_cores),
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,

@@ -2,61 +2,16 @@
 //! to do, and by the trials that are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::time::Duration;
 
-use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
-use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
+use sweetspot::place::simulated::{Drift, SimulatedApp};
+use sweetspot::place::{Observed, Offer};
 use sweetspot::plan::Plan;
-use sweetspot::server::Inspection;
-use sweetspot::terms::{
-    Configuration, EventKind, LiveSecond, Machine, Rate, TrialPurpose, TrialSummary, Variant,
-    Verdict, Warning,
-};
+use sweetspot::terms::{Configuration, EventKind, Rate, TrialPurpose, TrialSummary, Verdict};
 use tempfile::TempDir;
 
+use crate::setbacks::{At, Spoiling};
 use crate::tune::{Room, plan};
-
-/// A place that notes which setting met which arrivals.
-struct Noting {
-    inner: Simulated,
-    running: Option<Configuration>,
-    met: Vec<(u64, Configuration)>,
-}
-
-impl Place for Noting {
-    fn machine(&self) -> &Machine {
-        self.inner.machine()
-    }
-    fn elapsed(&self) -> Duration {
-        self.inner.elapsed()
-    }
-    fn warnings(&self) -> Vec<Warning> {
-        self.inner.warnings()
-    }
-    fn inspect(&mut self) -> Result<Inspection, PlaceError> {
-        self.inner.inspect()
-    }
-    fn start_variant(
-        &mut self,
-        configuration: Configuration,
-        variant: Variant,
-    ) -> Result<Started, PlaceError> {
-        self.running = Some(configuration);
-        self.inner.start_variant(configuration, variant)
-    }
-    fn offer(
-        &mut self,
-        offer: &Offer,
-        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    ) -> Result<Observed, PlaceError> {
-        self.met.push((offer.seed, self.running.unwrap()));
-        self.inner.offer(offer, watch)
-    }
-    fn stop(&mut self) -> Result<(), PlaceError> {
-        self.inner.stop()
-    }
-}
 
 struct Seen {
     met: Vec<(u64, Configuration)>,
@@ -71,8 +26,10 @@ fn session(seed: u64, start: f64) -> Seen {
     let drift = Drift { start, window: 0.02, ..Drift::default() };
     let app = SimulatedApp { cpu_s: 0.012, wait_s: 0.024, drift, ..SimulatedApp::default() };
     let plan = Plan { budget: Duration::from_secs(900), seed, ..plan(&folder) };
-    let mut place = Noting { inner: Simulated::new(app, seed), running: None, met: Vec::new() };
-    let ended = Room::default().tune(&plan, &mut place).unwrap();
+    // Which setting met which arrivals.
+    let mut met = Vec::new();
+    let note = |(at, _): At, offer: &Offer, _: &mut Observed| met.push((offer.seed, at));
+    let ended = Room::default().tune(&plan, &mut Spoiling::new(app, seed, note)).unwrap();
     let mut starts: BTreeMap<u32, Vec<TrialSummary>> = BTreeMap::new();
     // There the latencies of settings that hold as much are compared, once a start.
     let at_rps = ended.result.decision.as_ref().and_then(|decision| decision.latency_at_rps);
@@ -90,7 +47,7 @@ fn session(seed: u64, start: f64) -> Seen {
         }
     }
     let chosen = crate::tune::chosen(&ended);
-    Seen { met: place.met, chosen, starts }
+    Seen { met, chosen, starts }
 }
 
 /// Whether these windows say on which side of each other the rates it holds and misses are.

@@ -21,19 +21,19 @@ use crate::tune::{Room, plan};
 
 /// A place that fails or changes what it is asked for, by how often each setting was started.
 pub struct Spoiling<Spoil> {
-    pub inner: Simulated,
+    inner: Simulated,
     /// A server of this kind starts from the second start on, where it is one.
-    pub later: Option<Simulated>,
-    pub starts: Vec<Configuration>,
-    pub spoil: Spoil,
+    later: Option<Simulated>,
+    starts: Vec<Configuration>,
+    spoil: Spoil,
 }
 
 /// What is spoiled of a trial of the setting that runs, which was started so often.
-type At = (Configuration, usize);
+pub type At = (Configuration, usize);
 
 impl<Spoil: FnMut(At, &Offer, &mut Observed)> Spoiling<Spoil> {
-    pub fn new(app: SimulatedApp, spoil: Spoil) -> Self {
-        Self { inner: Simulated::new(app, 1), later: None, starts: Vec::new(), spoil }
+    pub fn new(app: SimulatedApp, seed: u64, spoil: Spoil) -> Self {
+        Self { inner: Simulated::new(app, seed), later: None, starts: Vec::new(), spoil }
     }
 }
 
@@ -91,7 +91,7 @@ fn died() -> TrialFailure {
 fn a_server_that_dies_in_its_first_trial_and_starts_no_more_ends_the_session() {
     let folder = TempDir::new().unwrap();
     let mut place =
-        Spoiling::new(app(), |_, _: &Offer, seen: &mut Observed| seen.failure = Some(died()));
+        Spoiling::new(app(), 1, |_, _: &Offer, seen: &mut Observed| seen.failure = Some(died()));
     let boot_failure: Option<fn(Configuration) -> bool> = Some(|_| true);
     place.later = Some(Simulated::new(SimulatedApp { boot_failure, ..app() }, 1));
     let ended = Room::default().tune(&plan(&folder), &mut place).unwrap();
@@ -117,7 +117,7 @@ fn a_finalist_that_fails_twice_in_the_blocks_leaves_the_others_to_be_held() {
                 second.send_lag.record_n(Duration::from_secs(1), second.due.max(1));
             }
         };
-        let mut place = Spoiling::new(app(), spoil);
+        let mut place = Spoiling::new(app(), 1, spoil);
         let plan = Plan { budget, ..plan(&folder) };
         let ended = Room::default().tune(&plan, &mut place).unwrap();
         let all = trials(&ended);
@@ -210,7 +210,7 @@ fn a_rate_at_which_requests_begin_to_fail_is_not_printed_as_one_that_is_held() {
         };
         let current = Configuration::new(1, 1).unwrap();
         let app = SimulatedApp { wait_s: 0.004, current, ..app() };
-        let mut place = Spoiling::new(app, failing(share));
+        let mut place = Spoiling::new(app, 1, failing(share));
         let ended = Room::default().tune(&plan, &mut place).unwrap();
         let held = decision(&ended).held.expect("a rate was held");
         let is_met = held.failed as f64 <= 0.002 * held.requests as f64;
@@ -230,9 +230,9 @@ fn a_verification_is_wrong_where_requests_fail_that_did_not_and_right_where_they
         let folder = TempDir::new().unwrap();
         let budget = Duration::from_secs(480);
         let plan = Plan { goal: goal.clone(), budget, ..plan(&folder) };
-        let mut place = Spoiling::new(app(), failing(move |_| then));
+        let mut place = Spoiling::new(app(), 1, failing(move |_| then));
         Room::default().tune(&plan, &mut place).unwrap();
-        let mut place = Spoiling::new(app(), failing(move |_| now));
+        let mut place = Spoiling::new(app(), 1, failing(move |_| now));
         let verified =
             crate::verify::verify(&folder, &mut place, (1, StopSignal::default(), false));
         let verified = verified.unwrap();
