@@ -26,18 +26,13 @@ impl FromStr for ServiceName {
         if !parts.iter().all(|part| is_name(part)) {
             return Err(NoServiceName);
         }
-        let owned = |text: &str| text.to_string();
-        match parts[..] {
-            [cluster, service] => {
-                Ok(Self { cluster: owned(cluster), service: owned(service), container: None })
-            }
-            [cluster, service, container] => Ok(Self {
-                cluster: owned(cluster),
-                service: owned(service),
-                container: Some(owned(container)),
-            }),
-            _ => Err(NoServiceName),
-        }
+        let (cluster, service, container) = match parts[..] {
+            [cluster, service] => (cluster, service, None),
+            [cluster, service, container] => (cluster, service, Some(container)),
+            _ => return Err(NoServiceName),
+        };
+        let (cluster, service) = (cluster.to_string(), service.to_string());
+        Ok(Self { cluster, service, container: container.map(str::to_string) })
     }
 }
 

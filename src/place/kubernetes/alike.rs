@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::fields::text;
 use super::node::Facts;
 use super::{pods, quantity};
 
@@ -41,10 +42,10 @@ impl Alike {
         container: &str,
         facts: &mut dyn FnMut() -> Facts,
     ) -> Result<(), String> {
-        let node = pod["spec"]["nodeName"].as_str().unwrap_or_default().to_string();
+        let node = text(&pod["spec"]["nodeName"]).to_string();
         let image = pods::image_id(pod, container);
         self.nodes.entry(node.clone()).or_insert_with(facts);
-        let limit = limit(pod, container);
+        let limit = pods::container(pod, container).and_then(|it| quantity::limit(it, "cpu"));
         let has_own_cores = has_own_cores(limit, &self.nodes[&node]);
         let this = First { node: node.clone(), image: image.clone(), limit, has_own_cores };
         let First { node: first, image: its_image, limit: its_limit, has_own_cores: first_has } =
@@ -78,11 +79,6 @@ impl Alike {
         }
         Ok(())
     }
-}
-
-/// Of CPU, in cores.
-fn limit(pod: &Value, container: &str) -> Option<f64> {
-    quantity::read(pods::container(pod, container)?["resources"]["limits"]["cpu"].as_str()?)
 }
 
 /// Cores that no other pod runs on, as a node with a static policy gives them where whole ones are

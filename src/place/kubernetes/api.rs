@@ -2,9 +2,8 @@
 //!
 //! In and out: values.
 
-use std::fmt;
-
 use serde_json::Value;
+use thiserror::Error;
 
 /// Lines of a log while it grows; ends with the container.
 pub type Lines = Box<dyn Iterator<Item = Result<String, ApiError>> + Send>;
@@ -64,19 +63,28 @@ pub fn items(list: Option<Value>) -> Vec<Value> {
 }
 
 /// Why the API server did not do it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ApiError {
     /// There is no cluster to ask: no configuration, or one that cannot be used.
+    #[error("there is no cluster to ask: {why}; set KUBECONFIG, or name a context (--context)")]
     NoConfiguration { why: String },
     /// It does not answer.
+    #[error("the cluster's API server does not answer: {why}")]
     Unreachable { why: String },
     /// The role lacks this right; or a quota or an admission policy forbids it.
+    #[error("the cluster forbids it: {message} (deploy/ has the role that is needed)")]
     Forbidden { message: String },
     /// The namespace is being deleted.
+    #[error(
+        "the namespace is being deleted, and nothing can be made in it ({message}); take another \
+         (--namespace)"
+    )]
     Ending { message: String },
     /// It refused for another reason.
+    #[error("the cluster's API server refused with {status}: {message}")]
     Refused { status: u16, message: String },
     /// A command in a container failed.
+    #[error("a command in a container failed: {message}")]
     Command { message: String },
 }
 
@@ -98,31 +106,3 @@ impl ApiError {
         matches!(self, Self::Refused { status: 409 | 422, .. })
     }
 }
-
-impl fmt::Display for ApiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoConfiguration { why } => write!(
-                f,
-                "there is no cluster to ask: {why}; set KUBECONFIG, or name a context (--context)"
-            ),
-            Self::Unreachable { why } => {
-                write!(f, "the cluster's API server does not answer: {why}")
-            }
-            Self::Forbidden { message } => {
-                write!(f, "the cluster forbids it: {message} (deploy/ has the role that is needed)")
-            }
-            Self::Ending { message } => write!(
-                f,
-                "the namespace is being deleted, and nothing can be made in it ({message}); take \
-                 another (--namespace)"
-            ),
-            Self::Refused { status, message } => {
-                write!(f, "the cluster's API server refused with {status}: {message}")
-            }
-            Self::Command { message } => write!(f, "a command in a container failed: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for ApiError {}

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError, items};
-use super::deployment;
-use super::paths;
+use super::fields::{elements, name, text};
+use super::{deployment, paths};
 
 fn collection(namespace: &str) -> String {
     paths::of_group("autoscaling/v2", namespace, "horizontalpodautoscalers")
@@ -44,10 +44,9 @@ fn among(of_kubernetes: Vec<Value>, of_keda: Vec<Value>, deployment: &str) -> Ve
     };
     let of_keda: Vec<Value> = of_keda.into_iter().filter(scales).collect();
     let is_made_of = |one: &Value, owner: &Value| {
-        let owners = one["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         let is_it =
             |it: &Value| it["kind"] == "ScaledObject" && it["name"] == owner["metadata"]["name"];
-        owners.into_iter().any(is_it)
+        elements(&one["metadata"]["ownerReferences"]).iter().any(is_it)
     };
     let is_own = |one: &Value| scales(one) && !of_keda.iter().any(|owner| is_made_of(one, owner));
     let own: Vec<Value> = of_kubernetes.into_iter().filter(is_own).collect();
@@ -71,13 +70,8 @@ pub fn paused_elsewhere(autoscaler: &Value) -> Option<&str> {
 
 /// Who keeps it as it is and would undo what we change: KEDA's objects own theirs.
 pub fn owner(autoscaler: &Value) -> Option<String> {
-    let owners = autoscaler["metadata"]["ownerReferences"].as_array()?;
-    let name = |one: &Value| format!("{} {}", text(&one["kind"]), text(&one["name"]));
-    owners.first().map(name)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+    let first = elements(&autoscaler["metadata"]["ownerReferences"]).first()?;
+    Some(format!("{} {}", text(&first["kind"]), text(&first["name"])))
 }
 
 /// Keeps it from making more pods than one, after it was written down what it said before. One that
@@ -138,10 +132,9 @@ fn and(operations: Value, more: Value) -> Value {
 }
 
 fn path(autoscaler: &Value) -> String {
-    let metadata = &autoscaler["metadata"];
-    let namespace = text(&metadata["namespace"]);
+    let namespace = text(&autoscaler["metadata"]["namespace"]);
     let of_kind = if is_of_keda(autoscaler) { of_keda(namespace) } else { collection(namespace) };
-    format!("{of_kind}/{}", text(&metadata["name"]))
+    format!("{of_kind}/{}", name(autoscaler))
 }
 
 #[cfg(test)]

@@ -3,67 +3,37 @@
 //!
 //! In: what it is to be. Out: what it was, again. Asks the API server.
 
-use std::fmt;
-
 use serde_json::Value;
+use thiserror::Error;
 
 use super::api::{Api, ApiError};
 use super::patience::patiently;
 use super::{autoscaler, deployment, objects, paths, replica_sets};
 
 /// Why it could not be changed, or put back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChangeError {
-    Api(ApiError),
+    #[error(transparent)]
+    Api(#[from] ApiError),
     /// There is no such Deployment.
-    None {
-        name: String,
-    },
+    #[error("there is no Deployment {name} in this namespace")]
+    None { name: String },
     /// A session that was cut off has left it changed.
-    LeftChanged {
-        name: String,
-        what: &'static str,
-    },
+    #[error(
+        "a session that was cut off has left the {what} {name} changed; put it back with: \
+         sweetspot restore --deployment {name}"
+    )]
+    LeftChanged { name: String, what: &'static str },
     /// Somebody else has changed it since we did.
-    ByOthers {
-        name: String,
-    },
+    #[error("somebody else has changed the Deployment {name} meanwhile; it is left as it is")]
+    ByOthers { name: String },
     /// Somebody has KEDA keep this many pods.
-    Paused {
-        pods: String,
-    },
+    #[error(
+        "KEDA is paused and keeps {pods} pods of it, and one is tuned; take the annotation \
+         autoscaling.keda.sh/paused-replicas from the ScaledObject, or set it to \"1\""
+    )]
+    Paused { pods: String },
 }
-
-impl From<ApiError> for ChangeError {
-    fn from(error: ApiError) -> Self {
-        Self::Api(error)
-    }
-}
-
-impl fmt::Display for ChangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Api(error) => error.fmt(f),
-            Self::None { name } => write!(f, "there is no Deployment {name} in this namespace"),
-            Self::LeftChanged { name, what } => write!(
-                f,
-                "a session that was cut off has left the {what} {name} changed; put it back with: \
-                 sweetspot restore --deployment {name}"
-            ),
-            Self::Paused { pods } => write!(
-                f,
-                "KEDA is paused and keeps {pods} pods of it, and one is tuned; take the annotation \
-                 autoscaling.keda.sh/paused-replicas from the ScaledObject, or set it to \"1\""
-            ),
-            Self::ByOthers { name } => write!(
-                f,
-                "somebody else has changed the Deployment {name} meanwhile; it is left as it is"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ChangeError {}
 
 /// A Deployment, and what of it and its autoscalers has been changed.
 pub struct Changing<'a> {
@@ -121,7 +91,7 @@ impl<'a> Changing<'a> {
         if !self.is_changed {
             // How many pods it has may have changed since it was read; what they are may not, as
             // what it is to be was made of that.
-            let now = read(self.api, &self.namespace, &self.name)?;
+            let now = self.look()?;
             if now["spec"]["template"] != self.object["spec"]["template"] {
                 return Err(ChangeError::ByOthers { name: self.name.clone() });
             }
@@ -136,12 +106,12 @@ impl<'a> Changing<'a> {
             None => deployment::first_change(&self.object, &self.run, spec),
             Some(_) => deployment::further_change(&self.object, spec),
         };
-        let path = path_of(&self.namespace, &self.name);
+        let path = paths::deployment(&self.namespace, &self.name);
         self.object = match patiently(|| self.api.patch(&path, &operations)) {
             Ok(object) => object,
             // Either somebody else was there, or an answer was lost on its way to us.
             Err(error) if error.is_conflict() => {
-                let now = read(self.api, &self.namespace, &self.name)?;
+                let now = self.look()?;
                 let start = |of: &Value| of["template"]["metadata"]["annotations"].clone();
                 if now["spec"]["template"] == self.object["spec"]["template"] {
                     // What it was to be is what the API server will not have.
@@ -184,8 +154,9 @@ impl<'a> Changing<'a> {
         self.is_changed = false;
         restore(self.api, &self.namespace, &self.name, (Some(&self.run), waits))?;
         // Done; to know what it is now matters only where it is changed once more.
-        let now = read(self.api, &self.namespace, &self.name);
-        self.object = now.unwrap_or_else(|_| self.object.clone());
+        if let Ok(now) = self.look() {
+            self.object = now;
+        }
         Ok(())
     }
 }
@@ -257,10 +228,9 @@ pub fn remove_generators(
 ) -> Result<(), ChangeError> {
     let object = read(api, namespace, name)?;
     let changed = deployment::before(&object).map(|before| before.run);
-    let jobs = paths::of_group("batch/v1", namespace, "jobs");
     for run in changed.into_iter().chain(run) {
-        let collector = objects::name(&run, objects::COLLECTOR);
-        patiently(|| api.delete(&format!("{jobs}/{collector}")))?;
+        let collector = objects::job_path(namespace, &run, objects::COLLECTOR);
+        patiently(|| api.delete(&collector))?;
     }
     Ok(())
 }
@@ -284,7 +254,7 @@ fn put_back(
     name: &str,
     of: Option<&str>,
 ) -> Result<Option<bool>, ApiError> {
-    let path = path_of(namespace, name);
+    let path = paths::deployment(namespace, name);
     let object = api.get(&path)?.unwrap_or_default();
     let Some(before) = deployment::before_of(&object, of) else { return Ok(None) };
     let spec = deployment::restored(&object["spec"], &before.spec);
@@ -293,12 +263,8 @@ fn put_back(
 }
 
 fn read(api: &dyn Api, namespace: &str, name: &str) -> Result<Value, ChangeError> {
-    let found = patiently(|| api.get(&path_of(namespace, name)))?;
+    let found = patiently(|| api.get(&paths::deployment(namespace, name)))?;
     found.ok_or_else(|| ChangeError::None { name: name.to_string() })
-}
-
-fn path_of(namespace: &str, name: &str) -> String {
-    format!("{}/{name}", paths::of_group("apps/v1", namespace, "deployments"))
 }
 
 #[cfg(test)]

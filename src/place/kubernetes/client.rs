@@ -80,16 +80,20 @@ impl Client {
             .header("Content-Type", of_body)
             .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default());
         let request = request.map_err(|error| refused(400, error.to_string()))?;
-        let asked = self.client.request::<Value>(request);
+        self.answer(self.client.request::<Value>(request))
+    }
+
+    fn answer<T>(&self, asked: impl Future<Output = Result<T, Error>>) -> Result<T, ApiError> {
         let within = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
         match within {
             Ok(answer) => answer.map_err(of),
-            Err(_) => Err(no_answer()),
+            Err(_) => {
+                let why = format!("no answer within {} s", PATIENCE.as_secs());
+                Err(ApiError::Unreachable { why })
+            }
         }
     }
-}
 
-impl Client {
     fn remove(&self, path: &str, mut how: Value) -> Result<(), ApiError> {
         how["kind"] = "DeleteOptions".into();
         how["apiVersion"] = "v1".into();
@@ -127,11 +131,7 @@ impl Api for Client {
     }
 
     fn run(&self, path: &str) -> Result<Lines, ApiError> {
-        let request = Request::get(path).body(Vec::new());
-        let request = request.map_err(|error| refused(400, error.to_string()))?;
-        let asked = self.client.connect(request);
-        let within = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
-        let connection = within.map_err(|_| no_answer())?.map_err(of)?;
+        let connection = self.answer(self.client.connect(question(path)?))?;
         let mut messages = connection.into_stream();
         let (sender, lines) = sync_channel(WAITING);
         self.runtime.spawn(async move {
@@ -162,11 +162,7 @@ impl Api for Client {
     }
 
     fn follow(&self, path: &str) -> Result<Lines, ApiError> {
-        let request = Request::get(path).body(Vec::new());
-        let request = request.map_err(|error| refused(400, error.to_string()))?;
-        let asked = self.client.request_stream(request);
-        let answered = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
-        let reader = answered.map_err(|_| no_answer())?.map_err(of)?;
+        let reader = self.answer(self.client.request_stream(question(path)?))?;
         let (sender, lines): (_, Receiver<Result<String, ApiError>>) = sync_channel(WAITING);
         self.runtime.spawn(async move {
             let mut read = reader.lines();
@@ -228,8 +224,8 @@ impl Output {
     }
 }
 
-fn no_answer() -> ApiError {
-    ApiError::Unreachable { why: format!("no answer within {} s", PATIENCE.as_secs()) }
+fn question(path: &str) -> Result<Request<Vec<u8>>, ApiError> {
+    Request::get(path).body(Vec::new()).map_err(|error| refused(400, error.to_string()))
 }
 
 fn refused(status: u16, message: String) -> ApiError {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::fields::{condition, elements, text};
 use super::quantity;
 
 /// On the object, what it was before we changed it; on its pods, that they are ours.
@@ -33,9 +34,12 @@ const KEPT_BY: [(&str, &str); 4] = [
     ("helm.toolkit.fluxcd.io/name", "Flux"),
 ];
 
-/// Seconds between two looks at whether the app serves, and how many of them it has.
+/// Seconds between two looks at whether the app serves, and how many of them it has: the session
+/// gives a start up before the cluster does.
 const PROBE_EVERY_S: u32 = 1;
-const PROBES: u32 = 600;
+const PROBES: u32 = 1860;
+/// What an earlier version gave it.
+const PROBES_BEFORE: u32 = 600;
 
 /// Revisions that a Deployment keeps by default, and those that a session may add.
 const USUAL_HISTORY: u64 = 10;
@@ -62,9 +66,8 @@ pub struct Container {
 /// # Errors
 /// There are several, or none has this name; in words.
 pub fn container(deployment: &Value, named: Option<&str>) -> Result<Container, String> {
-    let all = deployment["spec"]["template"]["spec"]["containers"].as_array();
-    let all = all.map_or(&[][..], Vec::as_slice);
-    let name_of = |one: &Value| one["name"].as_str().unwrap_or_default().to_string();
+    let all = elements(&deployment["spec"]["template"]["spec"]["containers"]);
+    let name_of = |one: &Value| text(&one["name"]).to_string();
     let names = || all.iter().map(name_of).collect::<Vec<_>>().join(", ");
     let index = match (named, all) {
         (None, [_]) => Some(0),
@@ -80,20 +83,17 @@ pub fn container(deployment: &Value, named: Option<&str>) -> Result<Container, S
         return Err(format!("its pods have no such container, but {}", names()));
     };
     let one = &all[index];
-    let limit = |what: &str| one["resources"]["limits"][what].as_str();
-    let env = one["env"].as_array().map_or(&[][..], Vec::as_slice);
-    let named = |of: &Value| of["name"].as_str().unwrap_or_default().to_string();
     let (elsewhere, here): (Vec<&Value>, Vec<&Value>) =
-        env.iter().partition(|of| of.get("valueFrom").is_some());
-    let value = |of: &Value| of["value"].as_str().unwrap_or_default().to_string();
+        elements(&one["env"]).iter().partition(|of| of.get("valueFrom").is_some());
+    let value = |of: &Value| text(&of["value"]).to_string();
     Ok(Container {
         index,
         name: name_of(one),
-        image: one["image"].as_str().unwrap_or_default().to_string(),
-        cores: limit("cpu").and_then(quantity::read),
-        memory_bytes: limit("memory").and_then(quantity::read).map(|bytes| bytes as u64),
-        variables: here.iter().map(|of| (named(of), value(of))).collect(),
-        elsewhere: elsewhere.iter().map(|of| named(of)).collect(),
+        image: text(&one["image"]).to_string(),
+        cores: quantity::limit(one, "cpu"),
+        memory_bytes: quantity::limit(one, "memory").map(|bytes| bytes as u64),
+        variables: here.iter().map(|of| (name_of(of), value(of))).collect(),
+        elsewhere: elsewhere.iter().map(|of| name_of(of)).collect(),
     })
 }
 
@@ -116,9 +116,8 @@ pub fn labels_of_pods(deployment: &Value) -> BTreeMap<String, String> {
 }
 
 fn texts(object: &Value) -> BTreeMap<String, String> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let all = object.as_object().into_iter().flatten();
-    all.map(|(key, value)| (key.clone(), text(value))).collect()
+    all.map(|(key, value)| (key.clone(), text(value).to_string())).collect()
 }
 
 /// Whether it can be tuned.
@@ -218,8 +217,7 @@ fn grace_s(pod: &Value) -> u64 {
 
 /// What a pod requests is what it may use.
 pub fn resources(cores: f64, memory_bytes: u64) -> Value {
-    let size =
-        json!({ "cpu": format!("{}m", (1e3 * cores).round()), "memory": memory_bytes.to_string() });
+    let size = quantity::size(cores, memory_bytes);
     json!({ "requests": size, "limits": size })
 }
 
@@ -267,9 +265,8 @@ pub fn is_rolled_out(deployment: &Value, generation: i64, pods: u16) -> bool {
 
 /// Why none of its pods is made (a quota, a policy), as the cluster says it.
 pub fn why_no_pods(deployment: &Value) -> Option<String> {
-    let conditions = deployment["status"]["conditions"].as_array()?;
-    let failure = |one: &&Value| one["type"] == "ReplicaFailure" && one["status"] == "True";
-    Some(conditions.iter().find(failure)?["message"].as_str()?.to_string())
+    let failure = condition(deployment, "ReplicaFailure", "True")?;
+    Some(failure["message"].as_str()?.to_string())
 }
 
 /// Which object this is: somebody else's change makes another generation of it.
@@ -341,8 +338,7 @@ pub fn restored(today: &Value, before: &Value) -> Value {
         copy(pod, pod_before, GRACE);
     }
     let annotations = spec["template"]["metadata"]["annotations"].clone();
-    let text = |key: &str| annotations[key].as_str().unwrap_or_default().to_string();
-    let (container, variables) = (text(CONTAINER), text(VARIABLES));
+    let (container, variables) = (text(&annotations[CONTAINER]), text(&annotations[VARIABLES]));
     if let Some(all) = spec["template"]["metadata"]["annotations"].as_object_mut() {
         [RUN, START, CONTAINER, VARIABLES].iter().for_each(|key| drop(all.remove(*key)));
     }
@@ -360,7 +356,7 @@ pub fn restored(today: &Value, before: &Value) -> Value {
     };
     let (Some((index, _)), Some((_, was))) = (of(&spec), of(before)) else { return spec };
     let now = &mut spec["template"]["spec"]["containers"][index];
-    if now["startupProbe"]["failureThreshold"] == PROBES {
+    if [PROBES, PROBES_BEFORE].iter().any(|it| now["startupProbe"]["failureThreshold"] == *it) {
         copy(now, &was, "startupProbe");
     }
     for key in PROBES_REMOVED {
@@ -368,7 +364,7 @@ pub fn restored(today: &Value, before: &Value) -> Value {
             copy(now, &was, key);
         }
     }
-    let set = serde_json::from_str(&variables).unwrap_or_else(|_| of_names(&variables, now));
+    let set = serde_json::from_str(variables).unwrap_or_else(|_| of_names(variables, now));
     set.iter().for_each(|(name, value)| copy_variable(now, &was, (name, value)));
     if was["env"].is_null() && now["env"] == json!([]) {
         copy(now, &was, "env");
@@ -378,7 +374,7 @@ pub fn restored(today: &Value, before: &Value) -> Value {
 
 /// An earlier version wrote down the names of its variables alone: whatever these are now is ours.
 fn of_names(names: &str, container: &Value) -> BTreeMap<String, String> {
-    let env = container["env"].as_array().map_or(&[][..], Vec::as_slice);
+    let env = elements(&container["env"]);
     let value = |name: &str| env[place_of(env, name)?]["value"].as_str();
     let one = |name: &str| Some((name.to_string(), value(name)?.to_string()));
     names.split(',').filter_map(one).collect()
@@ -407,9 +403,8 @@ fn copy(to: &mut Value, from: &Value, key: &str) {
 /// Where it still has the value that we have given it.
 fn copy_variable(to: &mut Value, from: &Value, (name, value): (&str, &str)) {
     let Some(env) = to["env"].as_array_mut() else { return };
-    let before = from["env"].as_array().map_or(&[][..], Vec::as_slice);
-    let ours = place_of(env, name)
-        .filter(|index| env[*index]["value"].as_str().unwrap_or_default() == value);
+    let before = elements(&from["env"]);
+    let ours = place_of(env, name).filter(|index| text(&env[*index]["value"]) == value);
     match (ours, place_of(before, name)) {
         (Some(index), Some(was)) => env[index] = before[was].clone(),
         (Some(index), None) => drop(env.remove(index)),

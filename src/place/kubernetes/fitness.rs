@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::api::{Api, ApiError, items};
+use super::fields::{condition, elements, name, text};
 use super::patience::patiently;
 use super::{paths, quantity, rights};
 use crate::terms::{NodesAlike, QuotaLeft};
@@ -67,7 +68,7 @@ pub fn look(api: &dyn Api, namespace: &str) -> Result<Fitness, ApiError> {
     let metrics = permitted(api, "/apis/metrics.k8s.io/v1beta1")?;
     Ok(Fitness {
         serves_metrics: metrics.map(|found| found.is_some()),
-        version: version["gitVersion"].as_str().unwrap_or_default().to_string(),
+        version: text(&version["gitVersion"]).to_string(),
         is_missing: this == Some(None),
         missing: missing.into_iter().collect::<Result<_, ApiError>>()?,
         nodes: nodes.map(|list| alike(&items(list))),
@@ -99,34 +100,31 @@ fn alike(nodes: &[Value]) -> Vec<NodesAlike> {
 
 fn kind(node: &Value) -> NodesAlike {
     let status = &node["status"];
-    let text = |of: &Value| of.as_str().unwrap_or_default().to_string();
+    let spec = &node["spec"];
     let amount = |what: &str| quantity::read(status["allocatable"][what].as_str()?);
-    let all = |of: &'static str, value: &Value| value[of].as_array().cloned().unwrap_or_default();
-    let is_ready = |it: &Value| it["type"] == "Ready" && it["status"] == "True";
     let keeps_out = |it: &Value| it["effect"] == "NoSchedule" || it["effect"] == "NoExecute";
     let is_closed =
-        node["spec"]["unschedulable"] == true || all("taints", &node["spec"]).iter().any(keeps_out);
+        spec["unschedulable"] == true || elements(&spec["taints"]).iter().any(keeps_out);
     NodesAlike {
         count: 1,
-        architecture: text(&status["nodeInfo"]["architecture"]),
-        kernel: text(&status["nodeInfo"]["kernelVersion"]),
+        architecture: text(&status["nodeInfo"]["architecture"]).to_string(),
+        kernel: text(&status["nodeInfo"]["kernelVersion"]).to_string(),
         cores: amount("cpu").unwrap_or(0.0),
         // Nodes of one kind differ by what their firmware keeps for itself.
         memory_gib: (amount("memory").unwrap_or(0.0) / f64::from(1 << 30)).round() as u64,
-        take_pods: !is_closed && all("conditions", status).iter().any(is_ready),
+        take_pods: !is_closed && condition(node, "Ready", "True").is_some(),
     }
 }
 
 /// Each resource of a quota with what of it is used.
 fn left(quota: &Value) -> Vec<QuotaLeft> {
-    let name = quota["metadata"]["name"].as_str().unwrap_or_default();
     let hard = quota["status"]["hard"].as_object().into_iter().flatten();
     let of = |(resource, hard): (&String, &Value)| {
         let used = &quota["status"]["used"][resource];
         let text = |of: &Value| of.as_str().unwrap_or("0").to_string();
         let amount = |of: &Value| quantity::read(of.as_str()?);
         QuotaLeft {
-            quota: name.to_string(),
+            quota: name(quota),
             resource: resource.clone(),
             used: text(used),
             hard: text(hard),

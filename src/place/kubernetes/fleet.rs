@@ -4,17 +4,19 @@
 //! are asked for nothing while they send: whatever their number, the API server serves one log.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use thiserror::Error;
 
 use super::api::{Api, ApiError, Lines, items};
+use super::fields::{name, text};
+use super::made::Made;
 use super::objects::{self, PodOf};
 use super::paths;
-use super::patience::{OUTAGE, patiently};
+use super::patience::{LOOK, OUTAGE, patiently};
 use super::pods::{self, State};
 use crate::fleet::{OnLoss, Relay};
 use crate::terms::StopSignal;
@@ -46,90 +48,67 @@ const PORT: u16 = 7077;
 const WAITING: &str = "status.phase!=Running,status.phase!=Succeeded";
 const FEW: u32 = 50;
 
-/// Between two looks at pods that are to come up.
-const LOOK: Duration = Duration::from_millis(500);
-
 /// Bytes of all files of one Secret, by Kubernetes.
 const MOST_FILES: usize = 1 << 20;
 
+/// Lines for people that are kept to say why a load has no result.
+const LAST_LINES: usize = 20;
+
 /// What keeps a load from being sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FleetError {
-    Api(ApiError),
+    #[error(transparent)]
+    Api(#[from] ApiError),
     /// A pod cannot run.
-    Pod {
-        name: String,
-        why: String,
-    },
+    #[error("pod {name} cannot run: {why}")]
+    Pod { name: String, why: String },
     /// What the collector's pod says cannot be read any more, though the API server answers.
-    Silent {
-        pod: String,
-        node: String,
-    },
+    #[error(
+        "pod {pod} cannot be read any more: its node {node} does not answer, and the API server \
+         does; look at it with: kubectl describe node {node}"
+    )]
+    Silent { pod: String, node: String },
     /// Not all pods ran in time; why the first of them did not, as far as it is said.
-    Late {
-        role: &'static str,
-        running: usize,
-        wanted: u16,
-        within: Duration,
-        why: String,
-    },
+    #[error(
+        "{running} of {wanted} {role} pods ran within {} s{}",
+        within.as_secs(), after_colon(why)
+    )]
+    Late { role: &'static str, running: usize, wanted: u16, within: Duration, why: String },
     /// The pods could not send it, in the words of the program in them.
-    Failed {
-        why: String,
-    },
+    #[error("the pods could not send the load: {why}")]
+    Failed { why: String },
     /// The files that the load needs are more than one object of the cluster holds.
-    TooMuch {
-        bytes: usize,
-    },
+    #[error(
+        "targets and tables of {bytes} bytes are more than a Secret of the cluster holds ({}); \
+         send fewer, or with smaller bodies",
+        MOST_FILES
+    )]
+    TooMuch { bytes: usize },
+    #[error("stopped before the load began")]
     Stopped,
 }
 
-impl From<ApiError> for FleetError {
-    fn from(error: ApiError) -> Self {
-        Self::Api(error)
-    }
+/// A text with a colon before it; empty where there is none.
+fn after_colon(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
 }
-
-impl fmt::Display for FleetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Api(error) => error.fmt(f),
-            Self::Pod { name, why } => write!(f, "pod {name} cannot run: {why}"),
-            Self::Silent { pod, node } => write!(
-                f,
-                "pod {pod} cannot be read any more: its node {node} does not answer, and the API \
-                 server does; look at it with: kubectl describe node {node}"
-            ),
-            Self::Late { role, running, wanted, within, why } => {
-                let seconds = within.as_secs();
-                write!(f, "{running} of {wanted} {role} pods ran within {seconds} s")?;
-                if why.is_empty() { Ok(()) } else { write!(f, ": {why}") }
-            }
-            Self::Failed { why } => write!(f, "the pods could not send the load: {why}"),
-            Self::TooMuch { bytes } => write!(
-                f,
-                "targets and tables of {bytes} bytes are more than a Secret of the cluster holds \
-                 ({MOST_FILES}); send fewer, or with smaller bodies"
-            ),
-            Self::Stopped => f.write_str("stopped before the load began"),
-        }
-    }
-}
-
-impl std::error::Error for FleetError {}
 
 /// A load whose pods are there. What was made is removed when this is dropped.
 pub struct Fleet<'a> {
     api: &'a dyn Api,
+    /// The collector's Job, with which all goes that is made after it.
+    _made: Made<'a>,
     order: Order,
-    /// The collector's Job, which owns all that was made after it.
-    pub owner: Value,
+    /// The collector's Job, as it was made.
+    owner: Value,
+    /// The collector's pod, by its name.
     collector: String,
     /// The number of the last line that was handed on: after an outage the log is read from its
     /// beginning, or what is left of it.
     seen: u64,
     lines: Option<Lines>,
+    /// What the collector's program said to people last.
+    words: Vec<String>,
 }
 
 /// What the collector's pod says.
@@ -154,13 +133,22 @@ impl<'a> Fleet<'a> {
         stop: &StopSignal,
         own: &mut dyn FnMut(&Value) -> Result<(), ApiError>,
     ) -> Result<Self, FleetError> {
-        let (owner, collector) = (Value::Null, String::new());
-        let mut fleet = Self { api, order, owner, collector, seen: 0, lines: None };
+        let job = objects::job_path(&order.namespace, &order.run, objects::COLLECTOR);
+        let mut fleet = Self {
+            api,
+            _made: Made { api, paths: vec![job] },
+            order,
+            owner: Value::Null,
+            collector: String::new(),
+            seen: 0,
+            lines: None,
+            words: Vec::new(),
+        };
         let until = (Instant::now(), within);
         fleet.make_collector()?;
         own(&fleet.owner)?;
         let found = fleet.await_pods(objects::COLLECTOR, 1, until, stop)?;
-        fleet.collector = pods::name(&found[0]);
+        fleet.collector = name(&found[0]);
         let address = pods::address(&found[0]).unwrap_or_default();
         let count = fleet.order.generators;
         let join = ["--join".to_string(), format!("{address}:{PORT}")];
@@ -169,7 +157,7 @@ impl<'a> Fleet<'a> {
         let job = objects::generators(run, pod, (count, &arguments, token), &fleet.owner);
         let goes_on = fleet.order.on_loss == OnLoss::GoOn;
         let job = if goes_on { objects::going_on(job) } else { job };
-        api.create(&fleet.jobs(), &job)?;
+        api.create(&paths::jobs(&fleet.order.namespace), &job)?;
         fleet.await_pods("generator", count, until, stop)?;
         Ok(fleet)
     }
@@ -189,10 +177,19 @@ impl<'a> Fleet<'a> {
                     self.seen = number;
                     return Ok(Some(Said::Relay(relay)));
                 }
-                None => return Ok(Some(Said::Words(line))),
+                None => {
+                    self.words.push(line.clone());
+                    self.words.drain(..self.words.len().saturating_sub(LAST_LINES));
+                    return Ok(Some(Said::Words(line)));
+                }
             }
         }
         Ok(None)
+    }
+
+    /// What the collector's program said to people last, after a colon; empty: it said nothing.
+    pub fn last_words(&self) -> String {
+        after_colon(&self.words.join(" / "))
     }
 
     fn next_line(&mut self, began: Instant) -> Result<Option<String>, FleetError> {
@@ -221,7 +218,7 @@ impl<'a> Fleet<'a> {
     /// Whether the collector's pod runs no more. What cannot be asked is not known to have ended.
     fn has_ended(&self) -> bool {
         match self.api.get(&self.pod_path()) {
-            Ok(Some(pod)) => !matches!(pods::state(&pod), State::Running | State::Waiting(_)),
+            Ok(Some(pod)) => pods::state(&pod).is_over(),
             Ok(None) => true,
             Err(_) => false,
         }
@@ -231,7 +228,7 @@ impl<'a> Fleet<'a> {
     fn silence(&self, error: ApiError) -> FleetError {
         match self.api.get(&self.pod_path()) {
             Ok(Some(pod)) => {
-                let node = pod["spec"]["nodeName"].as_str().unwrap_or_default().to_string();
+                let node = text(&pod["spec"]["nodeName"]).to_string();
                 FleetError::Silent { pod: self.collector.clone(), node }
             }
             _ => error.into(),
@@ -256,7 +253,7 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// It could not be run, or has failed.
     pub fn run_beside(&self, words: &[&str]) -> Result<(), ApiError> {
-        let path = paths::command(&self.pod_path(), Some(objects::COLLECTOR), words);
+        let path = paths::command(&self.pod_path(), objects::COLLECTOR, words);
         self.api.run(&path)?.try_for_each(|line| line.map(drop))
     }
 
@@ -276,7 +273,7 @@ impl<'a> Fleet<'a> {
         if bytes > MOST_FILES {
             return Err(FleetError::TooMuch { bytes });
         }
-        self.owner = self.api.create(&self.jobs(), &job)?;
+        self.owner = self.api.create(&paths::jobs(&self.order.namespace), &job)?;
         if !self.order.files.is_empty() {
             let files = objects::files(&self.order.run, &self.order.files, &self.owner);
             self.api.create(&self.core("secrets"), &files)?;
@@ -315,10 +312,9 @@ impl<'a> Fleet<'a> {
             if found.is_empty() || is_late {
                 found = look(&path)?;
             }
-            let states = || found.iter().map(|pod| (pods::name(pod), pods::state(pod)));
-            for (name, state) in states() {
-                if let State::Failed(why) = state {
-                    return Err(FleetError::Pod { name, why });
+            for pod in &found {
+                if let State::Failed(why) = pods::state(pod) {
+                    return Err(FleetError::Pod { name: name(pod), why });
                 }
             }
             let runs =
@@ -328,10 +324,7 @@ impl<'a> Fleet<'a> {
                 return Ok(found);
             }
             if is_late {
-                let why = states().find_map(|(_, state)| match state {
-                    State::Waiting(why) if !why.is_empty() => Some(why),
-                    _ => None,
-                });
+                let why = found.iter().find_map(pods::why_waiting);
                 let why = why.or_else(|| self.why_none(role)).unwrap_or_default();
                 return Err(FleetError::Late { role, running, wanted, within, why });
             }
@@ -344,30 +337,16 @@ impl<'a> Fleet<'a> {
         let job = objects::name(&self.order.run, role);
         let of = format!("involvedObject.name={job},type=Warning");
         let path = format!("{}?fieldSelector={}", self.core("events"), paths::escaped(&of));
-        let events = self.api.get(&path).ok()??;
-        let last = events["items"].as_array()?.last()?;
-        last["message"].as_str().map(str::to_string)
+        let events = items(self.api.get(&path).ok()?);
+        events.last()?["message"].as_str().map(str::to_string)
     }
 
     fn core(&self, kind: &str) -> String {
         paths::core(&self.order.namespace, kind)
     }
 
-    fn jobs(&self) -> String {
-        paths::of_group("batch/v1", &self.order.namespace, "jobs")
-    }
-
     fn pod_path(&self) -> String {
         format!("{}/{}", self.core("pods"), self.collector)
-    }
-}
-
-impl Drop for Fleet<'_> {
-    fn drop(&mut self) {
-        // What cannot be removed now the cluster removes: it ends at its deadline, and goes some
-        // minutes later with all that it owns.
-        let collector = objects::name(&self.order.run, objects::COLLECTOR);
-        drop(self.api.delete(&format!("{}/{collector}", self.jobs())));
     }
 }
 

@@ -11,6 +11,7 @@ use super::api::{Api, items};
 use super::changing::Changing;
 use super::deployment::{self, Container};
 use super::error::cluster;
+use super::fields::name;
 use super::node::{self, Facts};
 use super::patience::patiently;
 use super::{autoscaler, paths, pods, quantity};
@@ -29,8 +30,7 @@ pub fn machine_of(
     name: &str,
     container: Option<&str>,
 ) -> Result<(String, Machine), PlaceError> {
-    let path = format!("{}/{name}", paths::of_group("apps/v1", namespace, "deployments"));
-    let found = patiently(|| api.get(&path)).map_err(cluster)?;
+    let found = patiently(|| api.get(&paths::deployment(namespace, name))).map_err(cluster)?;
     let missing = || PlaceError::Elsewhere(format!("there is no Deployment {name} in {namespace}"));
     let (container, machine) = look(api, namespace, &found.ok_or_else(missing)?, container)?;
     Ok((container.name, machine))
@@ -46,12 +46,11 @@ pub fn look(
     object: &Value,
     container: Option<&str>,
 ) -> Result<(Container, Machine), PlaceError> {
-    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {name}: {why}"));
+    let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {}: {why}", name(object)));
     let mut container = deployment::container(object, container).map_err(of_it)?;
     let pod = running_pod(api, namespace, &deployment::labels(object));
     let facts = pod.as_ref().map_or_else(Facts::default, |pod| {
-        let path = format!("{}/{}", paths::core(namespace, "pods"), pods::name(pod));
+        let path = format!("{}/{}", paths::core(namespace, "pods"), name(pod));
         facts_of(api, &path, &container.name)
     });
     pod.iter().for_each(|pod| add_limits(&mut container, pod));
@@ -74,15 +73,14 @@ fn running_pod(api: &dyn Api, namespace: &str, labels: &BTreeMap<String, String>
 /// Limits that the Deployment does not give and its pods have all the same, of a LimitRange.
 fn add_limits(container: &mut Container, pod: &Value) {
     let Some(one) = pods::container(pod, &container.name) else { return };
-    let limit = |what: &str| one["resources"]["limits"][what].as_str().and_then(quantity::read);
-    container.cores = container.cores.or_else(|| limit("cpu"));
-    let memory_bytes = || limit("memory").map(|bytes| bytes as u64);
+    container.cores = container.cores.or_else(|| quantity::limit(one, "cpu"));
+    let memory_bytes = || quantity::limit(one, "memory").map(|bytes| bytes as u64);
     container.memory_bytes = container.memory_bytes.or_else(memory_bytes);
 }
 
 /// What this pod's container sees of its node; nothing where it may not be asked.
 pub fn facts_of(api: &dyn Api, pod: &str, container: &str) -> Facts {
-    let lines = api.run(&paths::command(pod, Some(container), &node::COMMAND));
+    let lines = api.run(&paths::command(pod, container, &node::COMMAND));
     let lines: Vec<String> = lines.into_iter().flatten().map_while(Result::ok).collect();
     node::facts(&lines)
 }

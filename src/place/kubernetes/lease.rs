@@ -145,15 +145,11 @@ impl<'a> Lease<'a> {
         is_due
     }
 
-    /// A sign of life.
+    /// Gives a sign of life, and returns the Lease as it is then.
     ///
     /// # Errors
     /// It is not ours any more, or the API server does not answer.
-    pub fn renew(&self) -> Result<(), ApiError> {
-        self.sign().map(drop)
-    }
-
-    fn sign(&self) -> Result<Value, ApiError> {
+    pub fn renew(&self) -> Result<Value, ApiError> {
         let now = time(SystemTime::now());
         let sign = json!({ "op": "replace", "path": "/spec/renewTime", "value": now });
         self.api.patch(&self.path, &json!([self.is_ours(), sign]))
@@ -164,7 +160,7 @@ impl Drop for Lease<'_> {
     fn drop(&mut self) {
         // Another session's by now, if this one gave no sign for minutes: that stays. What cannot
         // be removed now is nobody's in some minutes.
-        let Ok(ours) = self.sign() else { return };
+        let Ok(ours) = self.renew() else { return };
         let version = ours["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         drop(self.api.delete_version(&self.path, version));
     }

@@ -18,17 +18,12 @@ use crate::terms::{ConnectionMode, FleetMember, LiveSecond, LoadRecord, StopRequ
 /// Where the collector is told what to send; of its pod alone.
 const ORDERS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7078);
 
-/// Lines that people are shown where it fails.
-const LAST_LINES: usize = 20;
-
 /// A fleet that waits for loads to send.
 pub struct Loads<'a> {
     fleet: Fleet<'a>,
     /// What is run in the collector's pod to hand over an order.
     program: String,
     sent: u32,
-    /// What the collector's program said to people last.
-    said: Vec<String>,
 }
 
 /// What came of a load.
@@ -52,7 +47,7 @@ impl<'a> Loads<'a> {
     ) -> Result<Self, FleetError> {
         let order = Order { orders: Some(ORDERS), ..order };
         let fleet = Fleet::begin(api, order, within, stop, own)?;
-        let mut loads = Self { fleet, program: String::new(), sent: 0, said: Vec::new() };
+        let mut loads = Self { fleet, program: String::new(), sent: 0 };
         loop {
             if let Relay::Ready { program } = loads.next()? {
                 loads.program = program;
@@ -110,15 +105,9 @@ impl<'a> Loads<'a> {
         loop {
             match self.fleet.next_said()? {
                 Some(Said::Relay(relay)) => return Ok(relay),
-                Some(Said::Words(line)) => {
-                    self.said.push(line);
-                    self.said.drain(..self.said.len().saturating_sub(LAST_LINES));
-                }
+                Some(Said::Words(_)) => {}
                 None => {
-                    let mut why = "the collector's pod has ended".to_string();
-                    if !self.said.is_empty() {
-                        why = format!("{why}: {}", self.said.join(" / "));
-                    }
+                    let why = format!("the collector's pod has ended{}", self.fleet.last_words());
                     return Err(FleetError::Failed { why });
                 }
             }

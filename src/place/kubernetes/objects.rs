@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::{paths, quantity};
+
 /// What all pods of a run have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PodOf {
@@ -54,9 +56,15 @@ pub fn name(run: &str, role: &str) -> String {
     format!("sweetspot-{run}-{role}")
 }
 
+/// Where the Job of a role is.
+pub fn job_path(namespace: &str, run: &str, role: &str) -> String {
+    format!("{}/{}", paths::jobs(namespace), name(run, role))
+}
+
 /// Waits for the generators and says what they sent.
 pub fn collector(run: &str, pod: &PodOf, arguments: &[String], token: &str) -> Value {
-    let container = container(COLLECTOR, pod, arguments, token, ("500m", "256Mi"));
+    let size = json!({ "cpu": "500m", "memory": "256Mi" });
+    let container = container(COLLECTOR, pod, arguments, token, &size);
     job(run, COLLECTOR, pod, (1, &json!({})), container, None)
 }
 
@@ -67,9 +75,8 @@ pub fn generators(
     (count, arguments, token): (u16, &[String], &str),
     owner: &Value,
 ) -> Value {
-    let cpus = format!("{}m", (1e3 * pod.cpus).round());
-    let size = (cpus.as_str(), &*pod.memory_bytes.to_string());
-    let container = container("generators", pod, arguments, token, size);
+    let size = quantity::size(pod.cpus, pod.memory_bytes);
+    let container = container("generators", pod, arguments, token, &size);
     let spread = json!({
         "topologySpreadConstraints": [{
             "maxSkew": 1,
@@ -86,14 +93,14 @@ pub fn generators(
 
 /// Pods that stand on as many nodes as there are of them, and send nothing.
 pub fn lookers(run: &str, role: &str, pod: &PodOf, (count, arguments): (u16, &[String])) -> Value {
-    let size = (&*format!("{}m", (1e3 * pod.cpus).round()), &*pod.memory_bytes.to_string());
+    let size = quantity::size(pod.cpus, pod.memory_bytes);
     let spread = json!({ "topologySpreadConstraints": [{
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": { "matchLabels": { "sweetspot/run": run } },
     }]});
-    job(run, role, pod, (count, &spread), container(role, pod, arguments, "", size), None)
+    job(run, role, pod, (count, &spread), container(role, pod, arguments, "", &size), None)
 }
 
 /// Files that pods of a run read, in a folder of their own. A Secret, as headers and bodies are
@@ -143,14 +150,7 @@ fn owner_reference(owner: &Value) -> Value {
     })
 }
 
-fn container(
-    name: &str,
-    pod: &PodOf,
-    arguments: &[String],
-    token: &str,
-    (cpus, memory): (&str, &str),
-) -> Value {
-    let size = json!({ "cpu": cpus, "memory": memory });
+fn container(name: &str, pod: &PodOf, arguments: &[String], token: &str, size: &Value) -> Value {
     let mut container = json!({
         "name": name,
         "image": pod.image,

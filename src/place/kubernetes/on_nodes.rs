@@ -9,36 +9,24 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::api::{Api, ApiError, items};
+use super::api::{Api, ApiError};
+use super::fields::{name, text};
+use super::made::Made;
 use super::objects::{self, PodOf};
 use super::paths;
-use super::patience::patiently;
+use super::patience::{LOOK, list};
 use super::pods::{self, State};
 use crate::monitor::host;
 use crate::terms::{NodeLook, NodeSaid, StopSignal};
 
 /// The role of the pods.
 const ROLE: &str = "look";
-/// For an image to be pulled and its pod to run, and between two looks at it.
+/// For an image to be pulled and its pod to run.
 const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK: Duration = Duration::from_millis(500);
 /// How long the pods stay, should nobody remove them.
 const STAY: Duration = Duration::from_secs(300);
 /// How often a clock is asked; the quickest answer counts.
 const ASKED: u32 = 5;
-
-/// Removes the pods when this is dropped.
-struct Made<'a> {
-    api: &'a dyn Api,
-    path: String,
-}
-
-impl Drop for Made<'_> {
-    fn drop(&mut self) {
-        // What cannot be removed now ends at its deadline, and goes a minute later.
-        drop(self.api.delete(&self.path));
-    }
-}
 
 /// A pod on each of so many nodes. `run`: tells its objects from those of other runs.
 ///
@@ -60,23 +48,16 @@ pub fn look(
         grace: objects::GRACE,
         away_from: Default::default(),
     };
-    let jobs = paths::of_group("batch/v1", namespace, "jobs");
-    let path = format!("{jobs}/{}", objects::name(run, ROLE));
     let stay = STAY.as_secs().to_string();
     let job = objects::lookers(run, ROLE, &pod, (nodes, &["__node".to_string(), stay]));
-    // Before it is there: an answer may be lost.
-    let _made = Made { api, path };
-    api.create(&jobs, &job)?;
+    let _made = Made { api, paths: vec![objects::job_path(namespace, run, ROLE)] };
+    api.create(&paths::jobs(namespace), &job)?;
     let began = Instant::now();
     let of_pods = paths::core(namespace, "pods");
     let selected = paths::selected(&of_pods, &objects::selector(run, ROLE));
     loop {
-        let found = items(patiently(|| api.get(&selected))?);
-        let is_open = |pod: &Value| match pods::state(pod) {
-            State::Waiting(_) => true,
-            State::Running => pods::address(pod).is_none(),
-            State::Failed(_) | State::Succeeded => false,
-        };
+        let found = list(api, &selected)?;
+        let is_open = |pod: &Value| !pods::state(pod).is_over() && pods::address(pod).is_none();
         let is_whole = found.len() >= usize::from(nodes) && !found.iter().any(is_open);
         if is_whole || began.elapsed() > PATIENCE || stop.is_raised() {
             return Ok(found.iter().map(|pod| of_pod(api, &of_pods, pod)).collect());
@@ -86,9 +67,9 @@ pub fn look(
 }
 
 fn of_pod(api: &dyn Api, of_pods: &str, pod: &Value) -> NodeLook {
-    let node = pod["spec"]["nodeName"].as_str().unwrap_or_default().to_string();
+    let node = text(&pod["spec"]["nodeName"]).to_string();
     let why = match pods::state(pod) {
-        State::Running => match ask(api, &format!("{of_pods}/{}", pods::name(pod))) {
+        State::Running => match ask(api, &format!("{of_pods}/{}", name(pod))) {
             Ok((said, ahead)) => {
                 return NodeLook { node, said: Some(said), clock_ahead_s: Some(ahead), why: None };
             }
@@ -104,7 +85,7 @@ fn of_pod(api: &dyn Api, of_pods: &str, pod: &Value) -> NodeLook {
 /// was read after we asked, and before we had the answer.
 fn ask(api: &dyn Api, pod: &str) -> Result<(NodeSaid, [f64; 2]), ApiError> {
     // The program that runs there already, wherever the image has it.
-    let path = paths::command(pod, Some(ROLE), &["/proc/1/exe", "__node"]);
+    let path = paths::command(pod, ROLE, &["/proc/1/exe", "__node"]);
     let width_s = |[least, most]: [f64; 2]| most - least;
     let once = || {
         let asked_s = host::wall_clock_s();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
-use super::objects::belongs_to;
+use super::made::Made;
 use super::{deployment, paths};
 use crate::terms::{Bytes, Cores};
 
@@ -27,13 +27,6 @@ pub struct OwnApp {
     pub session: Option<String>,
 }
 
-/// What was made; removed when this is dropped.
-pub struct Made<'a> {
-    api: &'a dyn Api,
-    /// Of each.
-    paths: Vec<String>,
-}
-
 impl OwnApp {
     /// Makes both. There are no pods before the first start.
     ///
@@ -47,7 +40,7 @@ impl OwnApp {
     ) -> Result<Made<'a>, ApiError> {
         let mut made = Made { api, paths: Vec::new() };
         for (collection, object) in [
-            (paths::of_group("apps/v1", namespace, "deployments"), self.deployment(name)),
+            (paths::deployments(namespace), self.deployment(name)),
             (paths::core(namespace, "services"), self.service(name)),
         ] {
             // Before it is there: an answer may be lost.
@@ -145,24 +138,6 @@ fn labels(name: &str) -> Value {
 /// On pods: which app of ours they run, and of which session several of these are.
 const APP: &str = "sweetspot/app";
 const SESSION: &str = "sweetspot/session";
-
-impl Made<'_> {
-    /// From now on the cluster removes them with this object, should we not be there any more.
-    ///
-    /// # Errors
-    /// They may not be changed, or the API server does not answer.
-    pub fn belong_to(&self, owner: &Value) -> Result<(), ApiError> {
-        let add = json!([belongs_to(owner)]);
-        self.paths.iter().try_for_each(|path| self.api.patch(path, &add).map(drop))
-    }
-}
-
-impl Drop for Made<'_> {
-    fn drop(&mut self) {
-        // What cannot be removed now goes with its owner.
-        self.paths.iter().for_each(|path| drop(self.api.delete(path)));
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -16,20 +16,30 @@ pub fn of_group(group: &str, namespace: &str, kind: &str) -> String {
     format!("/apis/{group}/namespaces/{namespace}/{kind}")
 }
 
+/// A namespace's Deployments.
+pub fn deployments(namespace: &str) -> String {
+    of_group("apps/v1", namespace, "deployments")
+}
+
+/// A Deployment of this name.
+pub fn deployment(namespace: &str, name: &str) -> String {
+    format!("{}/{name}", deployments(namespace))
+}
+
+/// A namespace's Jobs.
+pub fn jobs(namespace: &str) -> String {
+    of_group("batch/v1", namespace, "jobs")
+}
+
 /// Those of a collection that have these labels, written `key=value,key=value`.
 pub fn selected(collection: &str, labels: &str) -> String {
     format!("{collection}?labelSelector={}", escaped(labels))
 }
 
-/// Where a command is run in a pod's container; `None`: in its only one.
-pub fn command(pod: &str, container: Option<&str>, words: &[&str]) -> String {
-    let mut path = format!("{pod}/exec?stdout=true&stderr=true");
-    let container = container.map(|name| ("container", name));
-    let words = words.iter().map(|word| ("command", *word));
-    for (key, value) in container.into_iter().chain(words) {
-        path.push_str(&format!("&{key}={}", escaped(value)));
-    }
-    path
+/// Where a command is run in a pod's container.
+pub fn command(pod: &str, container: &str, words: &[&str]) -> String {
+    let words: String = words.iter().map(|word| format!("&command={}", escaped(word))).collect();
+    format!("{pod}/exec?stdout=true&stderr=true&container={}{words}", escaped(container))
 }
 
 /// What a URL's query does not hold as it is (RFC 3986, section 2.3).
@@ -49,7 +59,7 @@ mod tests {
         let pods = core("web", "pods");
         let path = selected(&pods, "app=shop,tier=a b");
         assert_eq!(path, "/api/v1/namespaces/web/pods?labelSelector=app%3Dshop%2Ctier%3Da%20b");
-        let path = command(&format!("{pods}/p"), Some("c"), &["sh", "-c", "echo é&\n"]);
+        let path = command(&format!("{pods}/p"), "c", &["sh", "-c", "echo é&\n"]);
         let words = "&container=c&command=sh&command=-c&command=echo%20%C3%A9%26%0A";
         assert_eq!(path, format!("{pods}/p/exec?stdout=true&stderr=true{words}"));
     }

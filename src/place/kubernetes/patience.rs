@@ -5,11 +5,15 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::api::ApiError;
+use serde_json::Value;
 
-/// For it to answer again, and between two tries.
+use super::api::{Api, ApiError, items};
+
+/// For it to answer again.
 pub const OUTAGE: Duration = Duration::from_secs(60);
-const RETRY: Duration = Duration::from_millis(500);
+
+/// Between two looks at what is to come.
+pub const LOOK: Duration = Duration::from_millis(500);
 
 /// Asks again while the API server does not answer, for a minute.
 ///
@@ -19,8 +23,16 @@ pub fn patiently<T>(mut ask: impl FnMut() -> Result<T, ApiError>) -> Result<T, A
     let began = Instant::now();
     loop {
         match ask() {
-            Err(error) if error.is_passing() && began.elapsed() < OUTAGE => thread::sleep(RETRY),
+            Err(error) if error.is_passing() && began.elapsed() < OUTAGE => thread::sleep(LOOK),
             done => return done,
         }
     }
+}
+
+/// The objects of a list, asked for again as [`patiently`] does.
+///
+/// # Errors
+/// The list may not be read, or the API server does not answer.
+pub fn list(api: &dyn Api, path: &str) -> Result<Vec<Value>, ApiError> {
+    Ok(items(patiently(|| api.get(path))?))
 }

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::fields::{condition, elements, text};
 use crate::terms::{BootEnd, ProcessEnd, ServerEnd};
 
 /// How a pod stands.
@@ -15,6 +16,13 @@ pub enum State {
     Succeeded,
     /// It will not run, or has ended badly.
     Failed(String),
+}
+
+impl State {
+    /// It will not run any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed(_))
+    }
 }
 
 /// What keeps a container from starting, and does not pass.
@@ -33,69 +41,65 @@ const NOT_BEGUN: [&str; 2] = ["StartError", "ContainerCannotRun"];
 /// How this pod stands.
 pub fn state(pod: &Value) -> State {
     let status = &pod["status"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     match status["phase"].as_str() {
         Some("Succeeded") => return State::Succeeded,
         Some("Failed") => return State::Failed(why_it_ended(status)),
         _ => {}
     }
-    let of = |kind: &str| status[kind].as_array().cloned().unwrap_or_default();
+    let of = |kind: &str| elements(&status[kind]);
     let containers = [of("initContainerStatuses"), of("containerStatuses")].concat();
     for container in &containers {
         let waiting = &container["state"]["waiting"];
-        let reason = text(&waiting["reason"]);
-        if STUCK.contains(&reason.as_str()) {
-            return State::Failed(said(&reason, &text(&waiting["message"])));
+        if STUCK.contains(&text(&waiting["reason"])) {
+            return State::Failed(said(waiting));
         }
     }
-    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
-    let unscheduled = conditions
-        .iter()
-        .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False");
-    if let Some(condition) = unscheduled {
-        return State::Waiting(said(&text(&condition["reason"]), &text(&condition["message"])));
+    if let Some(unscheduled) = condition(pod, "PodScheduled", "False") {
+        return State::Waiting(said(unscheduled));
     }
     if status["phase"] == "Running" {
         return State::Running;
     }
     let is_sidecar = |name: &Value| {
-        let all = pod["spec"]["initContainers"].as_array();
-        let mut all = all.into_iter().flatten();
+        let mut all = elements(&pod["spec"]["initContainers"]).iter();
         all.any(|one| one["name"] == *name && one["restartPolicy"] == "Always")
     };
     let still = of("initContainerStatuses")
-        .into_iter()
+        .iter()
         .find(|one| one["state"]["running"].is_object() && !is_sidecar(&one["name"]));
     if let Some(init) = still {
         return State::Waiting(format!("its init container {} has not ended", text(&init["name"])));
     }
     let waiting = containers.iter().map(|one| &one["state"]["waiting"]);
-    let reasons: Vec<String> = waiting
-        .filter(|waiting| waiting.is_object())
-        .map(|waiting| said(&text(&waiting["reason"]), &text(&waiting["message"])))
-        .collect();
+    let reasons: Vec<String> = waiting.filter(|waiting| waiting.is_object()).map(said).collect();
     State::Waiting(reasons.join("; "))
+}
+
+/// What keeps a pod from coming up, where it may come up by itself and that is said.
+pub fn why_waiting(pod: &Value) -> Option<String> {
+    match state(pod) {
+        State::Waiting(why) => Some(why).filter(|why| !why.is_empty()),
+        State::Running | State::Succeeded | State::Failed(_) => None,
+    }
 }
 
 /// Of its own or of its containers; the exit code where nothing else is said.
 fn why_it_ended(status: &Value) -> String {
-    let own = said(
-        status["reason"].as_str().unwrap_or_default(),
-        status["message"].as_str().unwrap_or_default(),
-    );
+    let own = said(status);
     if !own.is_empty() {
         return own;
     }
-    let containers = status["containerStatuses"].as_array().cloned().unwrap_or_default();
-    let ended = containers.iter().map(|one| &one["state"]["terminated"]);
-    let reasons = ended.filter(|ended| ended.is_object()).map(|ended| {
-        let reason = ended["reason"].as_str().unwrap_or_default();
-        format!("{reason}, exit code {}", ended["exitCode"])
-    });
+    let containers = elements(&status["containerStatuses"]).iter();
+    let ended = containers.map(|one| &one["state"]["terminated"]);
+    let reasons = ended
+        .filter(|ended| ended.is_object())
+        .map(|ended| format!("{}, exit code {}", text(&ended["reason"]), ended["exitCode"]));
     reasons.collect::<Vec<_>>().join("; ")
 }
 
-fn said(reason: &str, message: &str) -> String {
+/// The reason and the message of what the API server gives both for.
+fn said(of: &Value) -> String {
+    let (reason, message) = (text(&of["reason"]), text(&of["message"]));
     match (reason.is_empty(), message.is_empty()) {
         (_, true) => reason.to_string(),
         (true, false) => message.to_string(),
@@ -113,20 +117,16 @@ pub fn address(pod: &Value) -> Option<String> {
 /// Its node has not told of it for long: it is said to run and not to be ready, though no probe of
 /// ours asks it.
 pub fn is_lost(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let containers = pod["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
+    let containers = elements(&pod["status"]["containerStatuses"]);
     // A gate is what somebody else says of it, such as a load balancer.
-    let is_not_ready = |it: &Value| {
-        it["type"] == "Ready" && it["status"] == "False" && it["reason"] != "ReadinessGatesNotReady"
-    };
-    conditions.iter().any(is_not_ready)
+    condition(pod, "Ready", "False").is_some_and(|it| it["reason"] != "ReadinessGatesNotReady")
         && !containers.is_empty()
         && containers.iter().all(|it| it["ready"] == true)
 }
 
 /// The container's image as its node calls it, by content; empty until the node has said so.
 pub fn image_id(pod: &Value, container: &str) -> String {
-    status_of(pod, container)["imageID"].as_str().unwrap_or_default().to_string()
+    text(&status_of(pod, container)["imageID"]).to_string()
 }
 
 /// How often this container has been started again.
@@ -146,8 +146,7 @@ pub fn why_not_begun(pod: &Value, container: &str) -> Option<String> {
     let status = status_of(pod, container);
     ["state", "lastState"].into_iter().find_map(|state| {
         let ended = &status[state]["terminated"];
-        let reason = ended["reason"].as_str().filter(|it| NOT_BEGUN.contains(it))?;
-        Some(said(reason, ended["message"].as_str().unwrap_or_default()))
+        NOT_BEGUN.contains(&text(&ended["reason"])).then(|| said(ended))
     })
 }
 
@@ -176,19 +175,14 @@ pub fn end_of(code: i64) -> ProcessEnd {
 }
 
 /// What the API server, or the node, says of this container.
-pub fn status_of(pod: &Value, container: &str) -> Value {
-    let all = pod["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
-    all.into_iter().find(|one| one["name"] == *container).unwrap_or_default()
+pub fn status_of<'a>(pod: &'a Value, container: &str) -> &'a Value {
+    let all = elements(&pod["status"]["containerStatuses"]);
+    all.iter().find(|one| one["name"] == *container).unwrap_or(&Value::Null)
 }
 
 /// Its container of this name.
 pub fn container<'a>(pod: &'a Value, name: &str) -> Option<&'a Value> {
     pod["spec"]["containers"].as_array()?.iter().find(|one| one["name"] == *name)
-}
-
-/// Its name.
-pub fn name(pod: &Value) -> String {
-    pod["metadata"]["name"].as_str().unwrap_or_default().to_string()
 }
 
 #[cfg(test)]

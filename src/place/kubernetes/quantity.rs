@@ -1,6 +1,8 @@
 //! Amounts as Kubernetes writes them: `500m`, `2`, `1.5Gi`, `128974848`, `129e6`.
 //!
-//! In: a text. Out: cores or bytes. Only computes.
+//! In: a text, or cores and bytes. Out: the other. Only computes.
+
+use serde_json::{Value, json};
 
 /// Suffixes and what they multiply by (the API reference's "Quantity").
 const SUFFIXES: [(&str, f64); 14] = [
@@ -29,6 +31,16 @@ pub fn read(text: &str) -> Option<f64> {
     };
     let amount = factor * number.parse::<f64>().ok()?;
     (amount.is_finite() && amount > 0.0).then_some(amount)
+}
+
+/// How much of this resource a container may use, by its spec or by its status; `None`: no limit.
+pub fn limit(container: &Value, resource: &str) -> Option<f64> {
+    read(container["resources"]["limits"][resource].as_str()?)
+}
+
+/// Cores and bytes of memory, as a container requests them and is limited to them.
+pub fn size(cores: f64, memory_bytes: u64) -> Value {
+    json!({ "cpu": format!("{}m", (1e3 * cores).round()), "memory": memory_bytes.to_string() })
 }
 
 #[cfg(test)]

@@ -8,15 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::api::{Api, ApiError, items};
-use super::deployment;
-use super::paths;
-use super::patience::patiently;
+use super::api::{Api, ApiError};
+use super::fields::name;
+use super::patience::{LOOK, list, patiently};
+use super::{deployment, paths};
 
 /// For the pods from before to come back, and ours to end; what still has pods then stays.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-const LOOK: Duration = Duration::from_millis(500);
 
 /// Removes those that sessions of ours have made, once they have no pods any more. `waits`: for the
 /// last of them.
@@ -34,13 +32,11 @@ pub fn remove_ours(
     let path = paths::selected(&collection, &labels);
     let began = Instant::now();
     loop {
-        let all = items(patiently(|| api.get(&path))?);
-        let ours: Vec<&Value> = all.iter().filter(|one| is_ours(one)).collect();
-        let (idle, busy): (Vec<&Value>, Vec<&Value>) =
-            ours.into_iter().partition(|one| has_no_pods(one));
+        let all = list(api, &path)?;
+        let ours = all.iter().filter(|one| is_ours(one));
+        let (idle, busy): (Vec<&Value>, Vec<&Value>) = ours.partition(|one| has_no_pods(one));
         for one in idle {
-            let name = one["metadata"]["name"].as_str().unwrap_or_default();
-            patiently(|| api.delete(&format!("{collection}/{name}")))?;
+            patiently(|| api.delete(&format!("{collection}/{}", name(one))))?;
         }
         if busy.is_empty() || !waits || began.elapsed() > PATIENCE {
             return Ok(());

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Api, ApiError, items};
+use super::api::{Api, ApiError};
 use super::objects::belongs_to;
 use super::paths;
-use super::patience::patiently;
+use super::patience::{list, patiently};
 use crate::terms::StopSignal;
 
 /// For the scheduler to find nodes, and between two looks at whether it has.
@@ -33,10 +33,9 @@ pub fn reserve(
 ) -> Result<(), ApiError> {
     let owned = belongs_to(owner);
     for name in names {
-        let deployments = paths::of_group("apps/v1", namespace, "deployments");
         let one_pod = json!({ "op": "replace", "path": "/spec/replicas", "value": 1 });
         let change = json!([owned, one_pod]);
-        patiently(|| api.patch(&format!("{deployments}/{name}"), &change))?;
+        patiently(|| api.patch(&paths::deployment(namespace, name), &change))?;
         let service = format!("{}/{name}", paths::core(namespace, "services"));
         patiently(|| api.patch(&service, &json!([owned])))?;
     }
@@ -44,7 +43,7 @@ pub fn reserve(
     let of_session = paths::selected(&paths::core(namespace, "pods"), selector);
     let has_node = |pod: &Value| pod["spec"]["nodeName"].is_string();
     while !names.is_empty() && began.elapsed() < PATIENCE && !stop.is_raised() {
-        let pods = items(patiently(|| api.get(&of_session))?);
+        let pods = list(api, &of_session)?;
         // One beside these: whose generators are to come.
         if pods.len() > names.len() && pods.iter().all(has_node) {
             break;

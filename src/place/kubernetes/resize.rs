@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::api::{Api, ApiError};
+use super::fields::condition;
 use super::patience::patiently;
 use super::{deployment, pods, quantity};
 use crate::terms::StopSignal;
@@ -81,15 +82,12 @@ fn change(pod: &Value, container: &str, (cores, memory_bytes): (f64, u64)) -> Op
 }
 
 fn look(pod: &Value, container: &str, cores: f64) -> Resized {
-    let conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let is_on =
-        |kind: &str| conditions.iter().any(|it| it["type"] == kind && it["status"] == "True");
+    let is_on = |kind: &str| condition(pod, kind, "True").is_some();
     if pods::address(pod).is_none() || is_on("PodResizePending") {
         return Resized::Never;
     }
     // What the container runtime says that it has, not what it is to have.
-    let limit = &pods::status_of(pod, container)["resources"]["limits"]["cpu"];
-    let has = limit.as_str().and_then(quantity::read);
+    let has = quantity::limit(pods::status_of(pod, container), "cpu");
     let is_done = has.is_some_and(|has| (has - cores).abs() < 0.5e-3);
     if is_done && !is_on("PodResizeInProgress") { Resized::Done } else { Resized::Coming }
 }

@@ -74,6 +74,6 @@ fn lines(
     pod: &str,
     container: &str,
 ) -> Result<impl Iterator<Item = String> + Send + 'static, ApiError> {
-    let path = paths::command(pod, Some(container), &["sh", "-c", &watching::script()]);
+    let path = paths::command(pod, container, &["sh", "-c", &watching::script()]);
     Ok(api.run(&path)?.map_while(Result::ok))
 }

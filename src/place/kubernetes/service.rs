@@ -7,6 +7,8 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
+use super::fields::{elements, name, text};
+
 /// Where requests go.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Door {
@@ -36,7 +38,6 @@ pub fn door(
     named: Option<&str>,
     pods: &BTreeMap<String, String>,
 ) -> Result<Door, String> {
-    let name = |one: &Value| one["metadata"]["name"].as_str().unwrap_or_default().to_string();
     let fits = |one: &&Value| match named {
         Some(named) => one["metadata"]["name"] == *named,
         None => selects(one, pods) && address(one).is_some(),
@@ -62,9 +63,9 @@ pub fn door(
         return Err(format!("the Service {} does not lead to its pods", name(service)));
     }
     let no_address = || format!("the Service {} has no address of its own", name(service));
-    let ports = service["spec"]["ports"].as_array().map_or(&[][..], Vec::as_slice);
+    let ports = elements(&service["spec"]["ports"]);
     let http = |one: &&Value| {
-        let name = one["name"].as_str().unwrap_or_default();
+        let name = text(&one["name"]);
         name.contains("http") && !name.contains("https")
     };
     let port = match ports {
@@ -97,12 +98,10 @@ fn address(service: &Value) -> Option<IpAddr> {
 }
 
 /// The pods that it leads to now, by its EndpointSlices: one may have several addresses.
-pub fn leads_to(slices: &Value) -> BTreeSet<String> {
-    let all = slices["items"].as_array().cloned().unwrap_or_default();
-    let endpoints = all.iter().flat_map(|slice| slice["endpoints"].as_array().cloned());
-    let ready = endpoints.flatten().filter(|one| one["conditions"]["ready"] != false);
-    let name = |one: &Value| one["targetRef"]["name"].as_str().map(str::to_string);
-    ready.filter_map(|one| name(&one)).collect()
+pub fn leads_to(slices: &[Value]) -> BTreeSet<String> {
+    let endpoints = slices.iter().flat_map(|slice| elements(&slice["endpoints"]));
+    let ready = endpoints.filter(|one| one["conditions"]["ready"] != false);
+    ready.filter_map(|one| one["targetRef"]["name"].as_str().map(str::to_string)).collect()
 }
 
 #[cfg(test)]
@@ -158,17 +157,17 @@ mod tests {
     #[test]
     fn only_pods_that_are_ready_are_led_to() {
         let of = |name: &str| json!({ "kind": "Pod", "name": name });
-        let slices = json!({ "items": [
-            { "endpoints": [
+        let slices = [
+            json!({ "endpoints": [
                 { "targetRef": of("a"), "conditions": { "ready": true } },
                 { "targetRef": of("b"), "conditions": { "ready": false } },
                 { "targetRef": of("c") },
-            ]},
-            { "endpoints": null },
-            { "endpoints": [{ "targetRef": of("a"), "addresses": ["fd00::1"] }] },
-        ]});
+            ]}),
+            json!({ "endpoints": null }),
+            json!({ "endpoints": [{ "targetRef": of("a"), "addresses": ["fd00::1"] }] }),
+        ];
         let names = ["a", "c"].map(str::to_string);
         assert_eq!(leads_to(&slices), BTreeSet::from(names));
-        assert!(leads_to(&json!({})).is_empty());
+        assert!(leads_to(&[]).is_empty());
     }
 }

@@ -15,16 +15,18 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::alike::Alike;
-use super::api::{Api, items};
+use super::api::Api;
 use super::changing::Changing;
 use super::deployment::{self, Container, Wanted};
 use super::error::{cluster, of_fleet};
+use super::fields::name;
 use super::fleet::Order;
 use super::lease::{Lease, LeaseError};
 use super::loads::Loads;
+use super::made::Made;
 use super::objects::PodOf;
-use super::own_app::{Made, OwnApp};
-use super::patience::patiently;
+use super::own_app::OwnApp;
+use super::patience::{list, patiently};
 use super::reserved::reserve;
 use super::resize::resize;
 use super::running::{RunningPod, RunningPods};
@@ -39,7 +41,7 @@ use crate::terms::{
     ServerEnd, StopRequest, StopSignal, TrialFailure, Variant, Warning,
 };
 
-/// For a pod to be made, to boot, and to answer.
+/// For a pod to be made, to boot, and to answer, unless the user gives it another time.
 const BOOT_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Between two looks at a rollout.
@@ -75,6 +77,8 @@ pub struct PodsSettings {
     pub changes: Vec<Change>,
     /// Asked for whether the app serves, where it has no probe of its own.
     pub ready_path: String,
+    /// For a pod to be made, to boot, and to answer; `None`: five minutes.
+    pub boot_timeout: Option<Duration>,
     pub connection: ConnectionMode,
     pub generators: u16,
     /// Each generator's pod.
@@ -149,9 +153,8 @@ impl<'a> Pods<'a> {
         deployment::check(&changing.object).map_err(of_it)?;
         let labels = deployment::labels(&changing.object);
         let of_pods = deployment::labels_of_pods(&changing.object);
-        let services =
-            patiently(|| api.get(&paths::core(namespace, "services"))).map_err(cluster)?;
-        let found = service::door(&items(services), settings.service.as_deref(), &of_pods);
+        let services = list(api, &paths::core(namespace, "services")).map_err(cluster)?;
+        let found = service::door(&services, settings.service.as_deref(), &of_pods);
         let door = found.map_err(of_it)?;
         let warnings = found::warnings(&changing, &container, &settings.app);
         Ok(Self {
@@ -240,13 +243,11 @@ impl<'a> Pods<'a> {
             }
             self.give_a_sign()?;
             let pods = self.pods()?;
-            let is_of_start =
-                |pod: &Value| deployment::is_of_start(pod, &self.settings.run, self.starts);
-            if !is_made && pods.iter().any(is_of_start) {
+            if !is_made && pods.iter().any(|pod| self.is_of_start(pod)) {
                 // What was there before may take its time to end.
                 (is_made, began) = (true, Instant::now());
             }
-            let failed = pods.iter().find_map(|pod| Some((self.failure_of(pod)?, pods::name(pod))));
+            let failed = pods.iter().find_map(|pod| Some((self.failure_of(pod)?, name(pod))));
             if let Some((end, pod)) = failed {
                 return Ok(Came::Failed(end, Some(pod)));
             }
@@ -255,12 +256,12 @@ impl<'a> Pods<'a> {
             if deployment::is_rolled_out(&object, generation, count)
                 && pods.len() == usize::from(count)
                 && pods.iter().all(has_address)
-                && self.leads_to()? == pods.iter().map(pods::name).collect()
+                && self.leads_to()? == pods.iter().map(name).collect()
             {
                 thread::sleep(PROXY_SYNC);
                 return Ok(Came::Up(pods));
             }
-            if began.elapsed() > BOOT_PATIENCE {
+            if began.elapsed() > self.boot_patience() {
                 if deployment::is_rolled_out(&object, generation, count) {
                     self.check_door(&pods)?;
                 }
@@ -270,12 +271,16 @@ impl<'a> Pods<'a> {
         }
     }
 
+    fn boot_patience(&self) -> Duration {
+        self.settings.boot_timeout.unwrap_or(BOOT_PATIENCE)
+    }
+
     /// Figures of one image on nodes of one kind alone are set beside each other.
     fn check_alike(&mut self, pods: &[Value]) -> Result<(), PlaceError> {
         let of_pods = self.core("pods");
         for pod in pods {
             let (api, container) = (self.api, &self.container.name);
-            let path = format!("{of_pods}/{}", pods::name(pod));
+            let path = format!("{of_pods}/{}", name(pod));
             let mut facts = || found::facts_of(api, &path, container);
             let mut alike = self.settings.alike.lock().unwrap_or_else(PoisonError::into_inner);
             alike.check(pod, container, &mut facts).map_err(PlaceError::Elsewhere)?;
@@ -311,29 +316,27 @@ impl<'a> Pods<'a> {
     /// For whoever else wants to tune the same, now and then.
     fn give_a_sign(&self) -> Result<(), PlaceError> {
         match self.lease.is_due() {
-            true => patiently(|| self.lease.renew()).map_err(cluster),
+            true => patiently(|| self.lease.renew()).map(drop).map_err(cluster),
             false => Ok(()),
         }
     }
 
-    /// A pod of this start that will not come up. Those of earlier ones end meanwhile, as asked.
+    /// Whether a pod was made for this start: those of earlier ones end meanwhile, as asked.
+    fn is_of_start(&self, pod: &Value) -> bool {
+        deployment::is_of_start(pod, &self.settings.run, self.starts)
+    }
+
+    /// A pod of this start that will not come up.
     fn failure_of(&self, pod: &Value) -> Option<BootEnd> {
-        if !deployment::is_of_start(pod, &self.settings.run, self.starts) {
-            return None;
-        }
-        pods::not_coming(pod, &self.container.name)
+        self.is_of_start(pod).then(|| pods::not_coming(pod, &self.container.name)).flatten()
     }
 
     /// Its pods, those that are about to end among them.
     fn pods(&self) -> Result<Vec<Value>, PlaceError> {
         let path = paths::selected(&self.core("pods"), &deployment::selector(&self.labels));
-        let mut all = items(patiently(|| self.api.get(&path)).map_err(cluster)?);
+        let mut all = list(self.api, &path).map_err(cluster)?;
         // One that was evicted stays in the list for long.
-        all.retain(|pod| {
-            let is_over =
-                matches!(pods::state(pod), pods::State::Failed(_) | pods::State::Succeeded);
-            !is_over || deployment::is_of_start(pod, &self.settings.run, self.starts)
-        });
+        all.retain(|pod| !pods::state(pod).is_over() || self.is_of_start(pod));
         Ok(all)
     }
 
@@ -343,14 +346,13 @@ impl<'a> Pods<'a> {
         let slices = paths::of_group("discovery.k8s.io/v1", namespace, "endpointslices");
         let of_service = format!("kubernetes.io/service-name={}", self.door.service);
         let path = paths::selected(&slices, &of_service);
-        let found = patiently(|| self.api.get(&path)).map_err(cluster)?;
-        Ok(service::leads_to(&found.unwrap_or_default()))
+        Ok(service::leads_to(&list(self.api, &path).map_err(cluster)?))
     }
 
     /// The Service leads to pods, and to others than the Deployment's.
     fn check_door(&self, pods: &[Value]) -> Result<(), PlaceError> {
         let (door, deployment) = (&self.door.service, &self.settings.deployment);
-        self.refuse_beside(pods.iter().map(pods::name).collect(), |others| {
+        self.refuse_beside(pods.iter().map(name).collect(), |others| {
             format!(
                 "the Service {door} leads to pods that are not of Deployment {deployment} too \
                  ({others}); name another with --service"
@@ -462,7 +464,7 @@ impl Place for Pods<'_> {
         let boot = began.elapsed();
         self.check_alike(&pods)?;
         let restarts = |pod: &Value| pods::restarts(pod, &self.container.name);
-        let pods: Vec<_> = pods.iter().map(|it| (pods::name(it), restarts(it))).collect();
+        let pods: Vec<_> = pods.iter().map(|it| (name(it), restarts(it))).collect();
         for (pod, _) in &pods {
             if let Err(failure) = self.unless_ignored(each, pod) {
                 return Ok(Started::Failed(*failure));

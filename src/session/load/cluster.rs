@@ -15,9 +15,6 @@ use crate::terms::{LiveSecond, LoadSecond, StopRequest, StopSignal};
 /// Beside the load's own length: for pods to come up and to end.
 const AROUND: Duration = Duration::from_secs(600);
 
-/// What the collector said to people and is shown where it fails, lines.
-const LAST_LINES: usize = 20;
-
 /// How many generators, how long the load takes at most, and where.
 pub struct Sending<'a> {
     pub generators: u16,
@@ -42,7 +39,6 @@ pub fn collect(
 ) -> Result<Gathered, LoadVerbError> {
     let order = order(asked, sending);
     let mut fleet = Fleet::begin(api, order, sending.within, stop, &mut |_| Ok(()))?;
-    let mut said: Vec<String> = Vec::new();
     let mut is_told = false;
     while let Some(next) = fleet.next_said()? {
         if stop.requested() == StopRequest::Now {
@@ -61,17 +57,10 @@ pub fn collect(
                 return Ok(Gathered { run, generators });
             }
             Said::Relay(Relay::Failed { why }) => return Err(LoadVerbError::Pods { why }),
-            Said::Relay(Relay::Ready { .. }) => {}
-            Said::Words(line) => {
-                said.push(line);
-                said.drain(..said.len().saturating_sub(LAST_LINES));
-            }
+            Said::Relay(Relay::Ready { .. }) | Said::Words(_) => {}
         }
     }
-    let why = match said.is_empty() {
-        true => "the collector's pod ended without a result".into(),
-        false => format!("the collector's pod ended without a result: {}", said.join(" / ")),
-    };
+    let why = format!("the collector's pod ended without a result{}", fleet.last_words());
     Err(LoadVerbError::Pods { why })
 }
 

@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
-use super::{BOOT_PATIENCE, HEAD_BYTES, LOG_LINES, Pods};
+use super::{HEAD_BYTES, LOG_LINES, Pods};
 use crate::place::PlaceError;
-use crate::place::kubernetes::{deployment, pods};
+use crate::place::kubernetes::{deployment, fields, pods};
 use crate::place::local::log::worth_showing;
 use crate::server::{self, Inspection, Obeys, Printed};
 use crate::terms::{
@@ -16,12 +16,9 @@ use crate::terms::{
 impl Pods<'_> {
     /// What it waited for.
     pub(super) fn too_late(&self, pods: &[Value], object: &Value) -> BootEnd {
-        let why = pods.iter().find_map(|pod| match pods::state(pod) {
-            pods::State::Waiting(why) if !why.is_empty() => Some(why),
-            _ => None,
-        });
+        let why = pods.iter().find_map(pods::why_waiting);
         let why = why.or_else(|| deployment::why_no_pods(object));
-        let patience_s = BOOT_PATIENCE.as_secs_f64();
+        let patience_s = self.boot_patience().as_secs_f64();
         // A query may hold a secret.
         let path = self.settings.ready_path.split('?').next().unwrap_or_default();
         let target = format!("GET {path}");
@@ -31,7 +28,7 @@ impl Pods<'_> {
     /// What its containers say that they run with, else its variables.
     pub(super) fn inspection(&self) -> Result<Inspection, PlaceError> {
         let pods = self.pods()?;
-        let pod = pods.iter().find(|pod| pods::address(pod).is_some()).map(pods::name);
+        let pod = pods.iter().find(|pod| pods::address(pod).is_some()).map(fields::name);
         // What it said when it started: the end of its log is somebody's requests.
         let head = format!("limitBytes={HEAD_BYTES}");
         let lines = pod.map(|pod| self.lines_of(&pod, &head)).unwrap_or_default();
@@ -83,7 +80,7 @@ impl Pods<'_> {
 
     /// `pod`: whose it is; `None`: the last one's as well as another's.
     pub(super) fn boot_failure(&self, end: BootEnd, pod: Option<String>) -> BootFailure {
-        let last = || self.pods().unwrap_or_default().last().map(pods::name);
+        let last = || self.pods().unwrap_or_default().last().map(fields::name);
         let name = pod.or_else(last).unwrap_or_default();
         let mut lines = self.last_lines(&name, true);
         if lines.is_empty() {
