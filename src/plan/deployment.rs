@@ -3,21 +3,28 @@
 //!
 //! In: the app's folder. Out: commands and variables, each with its file. Reads these files.
 
+mod flags;
 mod hosts;
 mod image;
+mod kept;
+mod named;
 mod said;
 mod shell;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use self::flags::{Given, all_given, flags};
 use self::hosts::{fly, kamal, procfile};
 use self::image::image;
-use self::said::Said;
+use self::kept::Kept;
+use self::named::in_app;
+pub use self::named::{folders, module_file};
+use self::said::{Pair, Said};
 pub use self::shell::words;
-use self::shell::{expanded, is_comment, least_and_most, variable};
-use crate::server::{Adapter, App, FlagNames, Flags, MinThreads, Obeys};
+use self::shell::{expanded, invocations, is_comment, unquoted};
+use crate::server::{ADAPTERS, Adapter, App, FlagNames};
 
 /// Variables by which apps are told how large to be, and how to use memory and compiler. Only
 /// numbers are taken from them: no secret is one of these.
@@ -54,6 +61,8 @@ pub struct Deployment {
     /// That of the hosts first, then an image's, then a Procfile's.
     pub commands: Vec<Command>,
     pub variables: Variables,
+    /// Those that have more flags for a server.
+    more_flags: Variables,
 }
 
 impl Deployment {
@@ -75,8 +84,16 @@ impl Deployment {
             let sizes = said.variables.iter().filter(|(name, value)| is_size(name, value));
             let sizes = sizes.map(|(name, value)| (name.clone(), (value.clone(), *file)));
             deployment.variables.extend(sizes);
+            let flags = said.variables.iter().filter(|(name, _)| has_flags(name)).cloned();
+            deployment.more_flags.extend(flags.map(|(name, value)| (name, (value, *file))));
         }
         deployment.commands = commands(folder, &files);
+        // The first command is the one nearest to where the app is run.
+        for command in deployment.commands.iter().rev() {
+            let flags = command.variables().filter(|(name, _)| has_flags(name));
+            let flags = flags.map(|(name, value)| (name, (value, command.file)));
+            deployment.more_flags.extend(flags);
+        }
         deployment
     }
 
@@ -92,21 +109,30 @@ impl Deployment {
             self.variables.clear();
             return;
         }
-        let programs = programs_of(adapter);
+        let (programs, names) = (programs_of(adapter), adapter.flag_names());
         let given = |name: &str| app.env.get(name).cloned().or_else(|| given(name));
         // What starts the server under another name gives it no such flags.
         let starts = |it: &&Command| it.starts(&programs) || it.starts(&["rails", "rackup"]);
-        if let Some(command) = self.commands.iter().find(starts) {
-            for word in words(&command.text) {
-                let Some((name, text)) = word.split_once('=') else { continue };
+        let command = self.commands.iter().find(starts);
+        if let Some(command) = command {
+            for (name, text) in command.variables() {
                 let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
-                if let Some(it) = expanded(text, &of).filter(|it| is_size(name, it)) {
-                    self.variables.insert(name.to_string(), (it, command.file));
+                if let Some(it) = expanded(&text, &of).filter(|it| is_size(&name, it)) {
+                    self.variables.insert(name, (it, command.file));
                 }
             }
-            let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
-            app.flags = command.flags(&programs, adapter.flag_names(), &of);
-            app.worker_kind = app.commands_kind().or(app.worker_kind.take());
+        }
+        let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
+        let is_given = names.variable.is_some_and(|name| given(name).is_some());
+        let more = self.more_of(names).filter(|_| !is_given);
+        let own = command.and_then(|command| command.given(&programs, names));
+        let all: Vec<Given> = more.into_iter().chain(own).collect();
+        app.flags = flags(&all, names, &of);
+        app.worker_kind = app.commands_kind().or(app.worker_kind.take());
+        for it in all {
+            let kept = Kept::of(&it.words, names.kept, app, &of);
+            app.start_flags.extend(kept.flags);
+            app.start_env.extend(kept.variables);
         }
         // Other servers take numbers alone.
         let is_read = |value: &str| value != "auto" || adapter.name() == "puma";
@@ -125,10 +151,11 @@ impl Deployment {
     /// The configuration file that a command gives this server: one of the app's, relative to its
     /// folder.
     pub fn config_of(&self, folder: &Path, adapter: &dyn Adapter) -> Option<PathBuf> {
-        let (programs, names) = (programs_of(adapter), adapter.flag_names().config);
-        let starts = self.commands.iter().find(|command| command.starts(&programs))?;
-        starts.behind(&programs).find_map(|rest| {
-            let (_, text) = all_given(&rest, names).last()?;
+        let (programs, names) = (programs_of(adapter), adapter.flag_names());
+        let starts = self.commands.iter().find(|command| command.starts(&programs));
+        let own = starts.into_iter().flat_map(|command| command.behind(&programs));
+        own.chain(self.more_of(names).map(|it| it.words)).find_map(|words| {
+            let (_, text) = all_given(&words, names.config).last()?;
             let name = expanded(text, &|_| None)?;
             in_app(folder, name.strip_prefix("file:").unwrap_or(&name))
         })
@@ -139,23 +166,39 @@ impl Deployment {
     pub fn entry_of(&self, programs: &[&str], such: impl Fn(&str) -> bool) -> Option<String> {
         self.commands.iter().flat_map(|command| command.behind(programs)).find_map(|words| {
             let entry = words.iter().find(|word| such(word))?;
-            let call = if words.contains(&"--factory") { "()" } else { "" };
+            let is_factory = words.iter().any(|word| word == "--factory");
+            let call = if is_factory { "()" } else { "" };
             Some(format!("{entry}{call}"))
         })
+    }
+
+    /// The values that commands give one of these programs by these flags, and those of variables
+    /// that have more flags for a server.
+    pub fn values_of(&self, programs: &[&str], names: &[&str]) -> Vec<String> {
+        let own = self.commands.iter().flat_map(|command| command.behind(programs));
+        let more = self.more_flags.values().map(|(text, _)| unquoted(text));
+        let values = |words: Vec<String>| -> Vec<String> {
+            let given = all_given(&words, names);
+            given.filter_map(|(_, text)| expanded(text, &|_| None)).collect()
+        };
+        own.chain(more).flat_map(values).collect()
+    }
+
+    /// The flags that a variable gives this server.
+    fn more_of(&self, names: FlagNames) -> Option<Given> {
+        let (text, file) = self.more_flags.get(names.variable?)?;
+        Some(Given { words: unquoted(text), file })
     }
 }
 
 impl Command {
     /// What stands behind one of these programs, up to the end of its own command, wherever it is
-    /// started; a line that only speaks of it is left out.
-    fn behind<'a>(&'a self, programs: &'a [&str]) -> impl Iterator<Item = Vec<&'a str>> {
-        let is_it = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
-        let commands = self.text.lines().flat_map(|line| line.split([';', '&', '|']));
-        commands.filter_map(move |command| {
-            let speaks = words(command).next().is_some_and(|first| SPEAK.contains(&first));
-            let mut rest = words(command).skip_while(|word| !is_it(word));
-            rest.next().filter(|_| !speaks)?;
-            Some(rest.collect())
+    /// started.
+    fn behind(&self, programs: &[&str]) -> impl Iterator<Item = Vec<String>> {
+        let is_it = |word: &String| programs.contains(&word.rsplit('/').next().unwrap_or(word));
+        invocations(&self.text).into_iter().filter_map(move |mut invocation| {
+            let program = invocation.words.iter().position(is_it)?;
+            Some(invocation.words.split_off(program + 1))
         })
     }
 
@@ -163,66 +206,21 @@ impl Command {
         self.behind(programs).next().is_some()
     }
 
-    /// The flags that it gives one of these programs.
-    fn flags(
-        &self,
-        programs: &[&str],
-        names: FlagNames,
-        of: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<Flags> {
-        self.behind(programs).find_map(|rest| {
-            let workers = count(&rest, names.workers, of);
-            let threads = count(&rest, names.threads, of);
-            let kind = all_given(&rest, names.kind).last();
-            let counts = [&workers, &threads].into_iter().flatten();
-            let flags = Flags {
-                fixed: counts.filter_map(Count::fixed).collect(),
-                kind: kind.and_then(|(_, text)| expanded(text, of)).filter(|it| !it.is_empty()),
-                obeys: obeys(workers.as_ref(), threads.as_ref()),
-                workers: workers.map(|it| it.number),
-                threads: threads.map(|it| it.number),
-                file: self.file,
-            };
-            (flags != Flags { file: self.file, ..Flags::default() }).then_some(flags)
-        })
+    /// What it gives one of these programs, where any of these flags is among it.
+    fn given(&self, programs: &[&str], names: FlagNames) -> Option<Given> {
+        let mut all = self.behind(programs).map(|words| Given { words, file: self.file });
+        all.find(|it| it.has_any(names))
+    }
+
+    /// The variables that its programs are given before them.
+    fn variables(&self) -> impl Iterator<Item = Pair> {
+        invocations(&self.text).into_iter().flat_map(|it| it.variables)
     }
 }
-
-/// Commands that name a server without starting it.
-const SPEAK: [&str; 12] = [
-    "echo", "printf", "mkdir", "pip", "pip3", "gem", "apt-get", "pkill", "killall", "chown", "rm",
-    "which",
-];
 
 /// All programs that start it with its own flags.
 fn programs_of(adapter: &dyn Adapter) -> Vec<&'static str> {
     [adapter.about().programs, adapter.flag_names().through].concat()
-}
-
-/// A number that a flag gives.
-struct Count<'a> {
-    flag: &'a str,
-    text: &'a str,
-    number: u16,
-}
-
-impl Count<'_> {
-    /// As it is written, where no variable changes it.
-    fn fixed(&self) -> Option<String> {
-        (!self.text.contains('$')).then(|| format!("{} {}", self.flag, self.text))
-    }
-}
-
-/// The variables that flags take their numbers from.
-fn obeys(workers: Option<&Count<'_>>, threads: Option<&Count<'_>>) -> Obeys {
-    let named = |text: &str| variable(text).map(str::to_string);
-    let (least, most) = threads.map(|it| least_and_most(it.text)).unwrap_or_default();
-    let fixed = || MinThreads::Fixed(least.parse().unwrap_or_default());
-    Obeys {
-        workers: workers.and_then(|it| named(it.text)),
-        max_threads: named(most),
-        min_threads: named(least).map_or_else(fixed, MinThreads::Variable),
-    }
 }
 
 /// What each says, with the shell scripts of the app that it runs. What a host runs an image with
@@ -249,53 +247,13 @@ fn is_size(name: &str, value: &str) -> bool {
     VARIABLES.contains(&name) && (is_number || (name == "WEB_CONCURRENCY" && value == "auto"))
 }
 
+/// Is this a variable that has more flags for a server?
+fn has_flags(name: &str) -> bool {
+    ADAPTERS.iter().any(|adapter| adapter.flag_names().variable == Some(name))
+}
+
 fn value(variables: &Variables, name: &str) -> Option<String> {
     variables.get(name).map(|(value, _)| value.clone())
-}
-
-/// The number that the last of these flags gives; of `least:most` the most.
-fn count<'a>(
-    words: &'a [&'a str],
-    names: &'a [&'a str],
-    of: &dyn Fn(&str) -> Option<String>,
-) -> Option<Count<'a>> {
-    let number = |text: &str| expanded(text, of)?.rsplit(':').next()?.parse::<u16>().ok();
-    let known = all_given(words, names)
-        .filter_map(|(flag, text)| Some(Count { flag, text, number: number(text)?.max(1) }));
-    known.last()
-}
-
-/// Each of these flags with its value.
-fn all_given<'a>(
-    words: &'a [&'a str],
-    names: &'a [&'a str],
-) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let pairs = words.iter().zip(words.iter().skip(1).copied().chain([""]));
-    pairs.filter_map(|(word, next)| given(word, next, names))
-}
-
-/// Flag and value of `-w 3`, `-w3`, `--workers 3` or `--workers=3`.
-fn given<'a>(word: &'a str, next: &'a str, names: &[&'a str]) -> Option<(&'a str, &'a str)> {
-    names.iter().find_map(|name| {
-        let rest = word.strip_prefix(name)?;
-        let joined = match name.starts_with("--") {
-            true => rest.strip_prefix('='),
-            false => Some(rest).filter(|rest| !rest.is_empty()),
-        };
-        match rest.is_empty() {
-            true => Some((*name, next)),
-            false => Some((*name, joined?)),
-        }
-    })
-}
-
-/// The app's file that is meant, relative to its folder. An image has the app in a folder of its
-/// own: `/rails/bin/start` is the app's `bin/start`.
-fn in_app(folder: &Path, word: &str) -> Option<PathBuf> {
-    let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
-    let names: Vec<_> = Path::new(word).components().filter(is_name).collect();
-    let mut tails = (0..names.len()).map(|from| names[from..].iter().collect::<PathBuf>());
-    tails.find(|tail| folder.join(tail).is_file())
 }
 
 /// What the app's own shell scripts say that these commands run, without their comments; a command
@@ -321,7 +279,7 @@ fn is_shell(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{self, Framework};
+    use crate::server::{self, Flags, Framework, MinThreads, Obeys};
 
     fn deployment(files: &[(&str, &str)]) -> Deployment {
         let folder = tempfile::tempdir().unwrap();
@@ -512,5 +470,63 @@ mod tests {
         let longer = kind("gunicorn --worker-class=gthread --threads 4", Some("gevent"));
         assert_eq!(longer, (Some("gthread".into()), true));
         assert_eq!(kind("gunicorn -w 4", Some("gevent")), (Some("gevent".into()), false));
+    }
+
+    #[test]
+    fn gunicorn_keeps_flags_of_its_command_and_of_the_variable_that_has_more() {
+        let with = |given: Option<&str>, files: &[(&str, &str)]| {
+            let mut app = App::new("/", Framework::Wsgi, "shop:app");
+            let gunicorn = server::find("gunicorn").unwrap();
+            let is_it = |name: &str| name == "GUNICORN_CMD_ARGS";
+            let given = |name: &str| given.filter(|_| is_it(name)).map(str::to_string);
+            deployment(files).apply_to(&mut app, gunicorn, given);
+            let first = app.flags.map(|it| (it.file, it.fixed.join(" ")));
+            (first.unwrap_or_default(), app.start_flags.join(" "), app.start_env.len())
+        };
+        let kept = |files: &[(&str, &str)]| with(None, files);
+        let of = |file: &'static str, fixed: &str| (file, fixed.to_string());
+
+        let command = "web: gunicorn -w 3 --preload --bind 0.0.0.0:$PORT --pid a --user www \
+                       --forwarded-allow-ips='10.0.0.1,10.0.0.2' --max-requests ${MAX:-500} -e A=1 \
+                       --backlog $BACKLOG --access-logfile - shop:app\n";
+        let flags = "--preload --forwarded-allow-ips=10.0.0.1,10.0.0.2 --max-requests=500";
+        assert_eq!(kept(&[("Procfile", command)]), (of("Procfile", "-w 3"), flags.into(), 1));
+
+        let more = "ENV A=1 GUNICORN_CMD_ARGS=\"--workers 4 --threads 2 -b :80 --timeout 9\"\n";
+        let flags = (of("Dockerfile", "--workers 4 --threads 2"), "--timeout=9".to_string(), 0);
+        assert_eq!(kept(&[("Dockerfile", more)]), flags);
+        let own = ("Procfile", "web: sh -c \"gunicorn -w 3 -t 60 shop:app\"\n");
+        let both = "--timeout=9 --timeout=60".to_string();
+        let first = of("Procfile", "-w 3 --threads 2");
+        assert_eq!(kept(&[("Dockerfile", more), own]), (first, both, 0), "the last one counts");
+        let inherited = with(Some("--timeout 5"), &[("Dockerfile", more)]);
+        assert_eq!(inherited, (of("", ""), String::new(), 0), "gunicorn reads it by itself");
+        for (file, text) in [
+            ("Procfile", "web: GUNICORN_CMD_ARGS='--preload -t 9' gunicorn shop:app\n"),
+            ("fly.toml", "[env]\n  GUNICORN_CMD_ARGS = '--preload -t 9'\n"),
+            (
+                "config/deploy.yml",
+                "env:\n  clear:\n    GUNICORN_CMD_ARGS: \"--preload -t 9\" # twice\n",
+            ),
+        ] {
+            assert_eq!(kept(&[(file, text)]).1, "--preload --timeout=9", "{text}");
+        }
+    }
+
+    #[test]
+    fn uvicorn_keeps_what_its_command_says_and_other_servers_keep_nothing() {
+        let kept = |server: &str, command: &str| {
+            let mut app = App::new("/", Framework::Asgi, "main:app");
+            let text = format!("web: {command}\n");
+            let server = server::find(server).unwrap();
+            deployment(&[("Procfile", &text)]).apply_to(&mut app, server, |_| None);
+            app.start_flags.join(" ")
+        };
+        let uvicorn = "uvicorn main:app --host 0.0.0.0 --port $PORT --proxy-headers --loop uvloop \
+                       --root-path \"\" --ws none --limit-max-requests 9 --access-log";
+        assert_eq!(kept("uvicorn", uvicorn), "--proxy-headers --loop=uvloop --ws=none");
+        assert_eq!(kept("gunicorn", uvicorn), "");
+        assert_eq!(kept("uvicorn", "fastapi run --root-path /api main.py"), "--root-path=/api");
+        assert_eq!(kept("puma", "puma -t 2:3 --preload"), "");
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::app_error::{AppError, read};
-use super::deployment::Deployment;
+use super::deployment::{Deployment, folders, module_file};
 use crate::server::{App, Framework};
 
 /// gunicorn's own file, where it looks for it, and the setting that names the app.
@@ -88,20 +88,33 @@ const SERVERS: [&str; 5] = ["gunicorn", "uvicorn", "hypercorn", "daphne", "grani
 /// Those of them that run ASGI unless the module shows something else.
 const OF_ASGI: [&str; 3] = ["uvicorn", "hypercorn", "daphne"];
 
+/// Their flags that name folders in which modules are.
+const FOLDERS: [&str; 3] = ["--app-dir", "--chdir", "--pythonpath"];
+
+/// Where the app's modules may be: in the folders that a command names, or in its own.
+fn places(folder: &Path, deployment: &Deployment) -> Vec<PathBuf> {
+    let named = deployment.values_of(&SERVERS, &FOLDERS);
+    let words = named.iter().flat_map(|value| value.split(','));
+    let below = words.flat_map(|word| folders(folder, word)).map(|below| folder.join(below));
+    below.chain([folder.to_path_buf()]).collect()
+}
+
 /// What the command that deploys the app has its server run, where that module is there.
 fn commanded(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, AppError> {
+    let deployment = Deployment::read(folder);
+    let places = places(folder, &deployment);
+    let is_there = |module: &str| places.iter().any(|place| module_file(place, module).is_some());
     let is_module = |word: &str| {
         let (module, _) = word.split_once(':').unwrap_or((word, ""));
         let is_named = word.contains(':') || module.ends_with("wsgi") || module.ends_with("asgi");
-        // Words end at quotes, in the midst of a call with arguments.
-        let is_whole = word.matches('(').count() == word.matches(')').count();
-        is_named && is_whole && is_entry(word) && file_of(folder, module).is_some()
+        // Arguments of a call may be the shell's to fill in.
+        let is_told = !word.contains('$');
+        is_named && is_told && is_entry(word) && is_there(module)
     };
-    let deployment = Deployment::read(folder);
     let Some(entry) = deployment.entry_of(&SERVERS, is_module) else { return Ok(None) };
     let is_asgi = deployment.entry_of(&OF_ASGI, is_module).as_ref() == Some(&entry);
     let likely = if is_asgi && wanted.is_empty() { &[Framework::Asgi] } else { wanted };
-    let app = with_entry(folder, &entry, likely)?;
+    let app = entry_in(folder, &places, &entry, likely)?;
     Ok(Some(app).filter(|app| wanted.is_empty() || wanted.contains(&app.framework)))
 }
 
@@ -110,10 +123,21 @@ fn commanded(folder: &Path, wanted: &[Framework]) -> Result<Option<App>, AppErro
 /// # Errors
 /// A file that cannot be read.
 pub fn with_entry(folder: &Path, entry: &str, wanted: &[Framework]) -> Result<App, AppError> {
+    entry_in(folder, &places(folder, &Deployment::read(folder)), entry, wanted)
+}
+
+/// The app whose entry is in one of these places.
+fn entry_in(
+    folder: &Path,
+    places: &[PathBuf],
+    entry: &str,
+    wanted: &[Framework],
+) -> Result<App, AppError> {
     let module = entry.split(':').next().unwrap_or_default();
     // One below `src` is installed, and found by its name alone.
-    let installed = || file_of(&folder.join("src"), module);
-    let kind = match file_of(folder, module).or_else(installed) {
+    let installed = folder.join("src");
+    let mut all = places.iter().chain([&installed]);
+    let kind = match all.find_map(|place| module_file(place, module)) {
         Some(file) => kind_in(&read(&file)?),
         // It may be installed elsewhere; the server will say.
         None => None,
@@ -138,13 +162,6 @@ pub fn is_entry(entry: &str) -> bool {
     };
     let attribute = attribute.split('(').next().unwrap_or_default();
     module.split('.').all(is_name) && attribute.split('.').all(is_name)
-}
-
-/// The file of a module below the folder, which is what servers have on Python's path.
-fn file_of(folder: &Path, module: &str) -> Option<PathBuf> {
-    let path = module.replace('.', "/");
-    let files = [format!("{path}.py"), format!("{path}/__init__.py")].map(|it| folder.join(it));
-    files.into_iter().find(|file| file.is_file())
 }
 
 /// The value of `name = "value"` at the beginning of a line.
@@ -409,8 +426,34 @@ mod tests {
                     ("app.py", "def create_app(name='a'):\n    return Flask(name)\n"),
                     ("Procfile", "web: gunicorn \"app:create_app('production')\"\n"),
                 ],
-                "app:create_app()",
+                "app:create_app('production')",
                 Wsgi,
+            ),
+            // In a folder that the command names.
+            (
+                &[
+                    ("web/main.py", "app = made()\n"),
+                    ("Procfile", "web: uvicorn --app-dir web main:app\n"),
+                ],
+                "main:app",
+                Asgi,
+            ),
+            (
+                &[
+                    ("src/shop/wsgi.py", ""),
+                    ("Dockerfile", "CMD gunicorn --chdir=/app/src shop.wsgi\n"),
+                ],
+                "shop.wsgi:application",
+                Wsgi,
+            ),
+            (
+                &[
+                    ("lib/api.py", "app = Starlette()\n"),
+                    ("Dockerfile", "ENV GUNICORN_CMD_ARGS=\"--pythonpath lib\"\n"),
+                    ("Procfile", "web: gunicorn api:app\n"),
+                ],
+                "api:app",
+                Asgi,
             ),
             // Made for the server, whatever else stands beside it.
             (

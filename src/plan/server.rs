@@ -154,6 +154,10 @@ mod tests {
         let gevent = ("gunicorn.conf.py", "worker_class = 'gevent'\n");
         assert_eq!(chosen(&[wsgi], None), Ok(("gunicorn", None)));
         assert_eq!(chosen(&[wsgi, gevent], None), Ok(("gunicorn", Some("gevent".into()))));
+        let by_variable = ("Dockerfile", "ENV GUNICORN_CMD_ARGS=\"-w 2 -c conf.py\"\n");
+        let other = ("conf.py", "worker_class = 'eventlet'\n");
+        let named = chosen(&[wsgi, gevent, by_variable, other], None);
+        assert_eq!(named, Ok(("gunicorn", Some("eventlet".into()))));
         assert_eq!(chosen(&[asgi], None), Ok(("uvicorn", None)));
         let kind = Some("x.UvicornWorker".to_string());
         let own = ("gunicorn.conf.py", "worker_class = \"x.UvicornWorker\"\n");

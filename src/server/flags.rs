@@ -1,9 +1,9 @@
 //! Workers, threads and kind of workers that the flags of a server's command give, as the files
-//! that deploy the app have it.
+//! that deploy the app have it; and those of its flags that are kept.
 //!
 //! In: the flags. Out: the app's settings as they are with them. Only computes.
 
-use super::{Inspection, Obeys};
+use super::{App, Inspection, Obeys};
 use crate::terms::{Configuration, PythonRemark, Remark, RubyRemark, SettingsRemark};
 
 /// As a server spells its flags for workers and threads.
@@ -17,12 +17,83 @@ pub struct FlagNames {
     pub config: &'static [&'static str],
     /// Other programs that start it and take these flags.
     pub through: &'static [&'static str],
+    /// A variable with more of them, which a command's own come before.
+    pub variable: Option<&'static str>,
+    /// Those that it is started with as the app's command has them.
+    pub kept: &'static [KeptFlag],
 }
 
 impl FlagNames {
     /// It has none, or none that are read.
-    pub const NONE: Self =
-        Self { workers: &[], threads: &[], kind: &[], config: &[], through: &[] };
+    pub const NONE: Self = Self {
+        workers: &[],
+        threads: &[],
+        kind: &[],
+        config: &[],
+        through: &[],
+        variable: None,
+        kept: &[],
+    };
+}
+
+/// A flag that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptFlag {
+    /// In its long form: `--timeout`.
+    pub name: &'static str,
+    /// In its short one: `-t`.
+    pub short: Option<&'static str>,
+    pub takes: Takes,
+    /// The knob that sets the same.
+    pub knob: Option<&'static str>,
+}
+
+/// What stands behind a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    Nothing,
+    Word,
+    /// A file of the app's.
+    File,
+    /// Folders of the app's, with commas between them.
+    Folders,
+    /// A variable for the app: `NAME=value`.
+    Variable,
+}
+
+impl KeptFlag {
+    /// One without a short form, and that no knob sets.
+    pub const fn new(name: &'static str, takes: Takes) -> Self {
+        Self { name, short: None, takes, knob: None }
+    }
+
+    /// With this short form.
+    pub const fn short(self, short: &'static str) -> Self {
+        Self { short: Some(short), ..self }
+    }
+
+    /// Of what this knob sets too.
+    pub const fn of_knob(self, knob: &'static str) -> Self {
+        Self { knob: Some(knob), ..self }
+    }
+
+    /// Both of its forms.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.short)
+    }
+}
+
+impl App {
+    /// The flags in [`start_flags`](App::start_flags) that its server keeps, of this list, without
+    /// those of knobs that are tried.
+    pub(super) fn kept_flags(&self, list: &[KeptFlag]) -> Vec<String> {
+        let tried = &self.changed.settings;
+        let is_tried = |word: &&String| {
+            let flag = list.iter().find(|it| word.split('=').next() == Some(it.name));
+            flag.and_then(|it| it.knob).is_some_and(|knob| tried.contains_key(knob))
+        };
+        self.start_flags.iter().filter(|word| !is_tried(word)).cloned().collect()
+    }
 }
 
 /// What a command gives by flags, which come before the server's own file and before variables.
@@ -87,6 +158,7 @@ impl Flags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::Framework;
     use crate::server::tests::inspection;
 
     /// What is left of these remarks on one process with up to five threads.
@@ -124,5 +196,21 @@ mod tests {
             })
         };
         assert_eq!(left(Some(3), Some(2), &[staging(1, 5)]), [staging(3, 2)]);
+    }
+
+    #[test]
+    fn a_flag_whose_knob_is_tried_is_left_out() {
+        let list = [
+            KeptFlag::new("--preload", Takes::Nothing).of_knob("preload_app"),
+            KeptFlag::new("--timeout", Takes::Word).short("-t"),
+        ];
+        let start_flags = vec!["--preload".to_string(), "--timeout=60".to_string()];
+        let mut app =
+            App { start_flags, ..App::new("/srv/shop", Framework::Wsgi, "shop.wsgi:application") };
+        assert_eq!(app.kept_flags(&list), ["--preload", "--timeout=60"]);
+        app.changed.settings.insert("timeout".into(), "30".into());
+        assert_eq!(app.kept_flags(&list), ["--preload", "--timeout=60"]);
+        app.changed.settings.insert("preload_app".into(), "false".into());
+        assert_eq!(app.kept_flags(&list), ["--timeout=60"]);
     }
 }

@@ -47,7 +47,7 @@ use crate::terms::{
 };
 
 pub use self::failure::own_message;
-pub use self::flags::{FlagNames, Flags};
+pub use self::flags::{FlagNames, Flags, KeptFlag, Takes};
 pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::obeys::{MinThreads, Obeys};
@@ -136,12 +136,13 @@ pub struct App {
     pub program: Option<String>,
     /// What the command that deploys it gives its server.
     pub flags: Option<Flags>,
-    /// What stands between its language's program and its entry, of an app that is no server's.
+    /// What stands before its entry in its command: all, of an app that is no server's, else the
+    /// flags that its server keeps, a word each.
     pub start_flags: Vec<String>,
     /// The arguments behind its entry, of an app that is no server's.
     pub start_arguments: Vec<String>,
-    /// The variables before its language's program, of an app that is no server's; those in `env`
-    /// come before them.
+    /// The variables that its command gives it, of an app that is no server's before its language's
+    /// program, else by the server's flags; those in `env` come before them.
     pub start_env: Variables,
     /// A command of the user's that starts it; for [`FOR_COMMANDS`] alone.
     pub command: Option<CommandTemplate>,

@@ -3,7 +3,7 @@
 //! In: a file's text. Out: variables and the command of what serves the web. Only computes.
 
 use super::said::{Pair, Said};
-use super::shell::{is_comment, pairs};
+use super::shell::{is_comment, pairs, unquoted};
 
 /// Tables `[env]` and `[processes]` (Fly's configuration reference). A file that is no TOML says
 /// nothing.
@@ -37,14 +37,20 @@ pub fn kamal(text: &str) -> Said {
         let keys: Vec<&str> = path.iter().map(|(_, key)| *key).collect();
         let Some((key, value)) = line.trim().split_once(':') else { continue };
         match (&keys[..], key) {
-            (["env", ..], _) => found[0].extend(pairs(line)),
-            (["servers", "web", "env", ..], _) => found[1].extend(pairs(line)),
+            (["env", ..], _) => found[0].extend(variables(line, key, value)),
+            (["servers", "web", "env", ..], _) => found[1].extend(variables(line, key, value)),
             (["servers", "web"], "cmd") => command = value.trim().to_string(),
             _ => {}
         }
         path.push((indent, key));
     }
     Said { variables: found.concat(), command, ..Said::default() }
+}
+
+/// What stands in a line, also in braces; last its key with all of its value.
+fn variables(line: &str, key: &str, value: &str) -> Vec<Pair> {
+    let whole = (key.trim_matches(['"', '\'']).to_string(), unquoted(value).join(" "));
+    pairs(line).into_iter().chain([whole]).collect()
 }
 
 /// The process `web`.

@@ -3,7 +3,7 @@
 //! In: the file's text. Out: its variables and its command. Only computes.
 
 use super::said::Said;
-use super::shell::{is_comment, pairs};
+use super::shell::{assigned, is_comment};
 
 /// Instructions of which the last counts (Dockerfile reference): `ENTRYPOINT` stands before what
 /// `CMD` says, or before what an image is run with instead of it.
@@ -11,7 +11,7 @@ pub fn image(text: &str) -> Said {
     let stage = last_stage(text);
     let last = |name: &str| instructions(&stage, name).pop().unwrap_or_default();
     Said {
-        variables: instructions(&stage, "ENV").iter().flat_map(|line| pairs(line)).collect(),
+        variables: instructions(&stage, "ENV").iter().flat_map(|line| assigned(line)).collect(),
         entry: last("ENTRYPOINT"),
         command: last("CMD"),
     }

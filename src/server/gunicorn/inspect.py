@@ -1,5 +1,5 @@
 # Prints what gunicorn's own loader makes of the app's settings, and starts nothing. Arguments: the
-# entry and, when there is one, the app's configuration file.
+# entry, the app's configuration file or an empty word, and flags that are kept.
 
 # Every variable by which these are set by convention, each with a number of its own: a number that
 # turns up in the settings shows which variable they follow.
@@ -35,8 +35,8 @@ def load_settings():
                 del found["chdir"]
             return found
 
-    entry, *config = sys.argv[1:]
-    sys.argv[1:] = [*(["-c", *config] if config else []), entry]
+    entry, config, *flags = sys.argv[1:]
+    sys.argv[1:] = [*(["-c", config] if config else []), *flags, entry]
     return Loader("%(prog)s", prog="gunicorn").cfg
 
 

@@ -16,7 +16,7 @@ use super::python;
 use super::signals::SIGTERM;
 use super::{
     About, Accepts, Adapter, App, CommandLine, FlagNames, Framework, Inspection, InspectionError,
-    Launch, Listen, ProcessFacts, Recipe, Recommended,
+    KeptFlag, Launch, Listen, ProcessFacts, Recipe, Recommended, Takes,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -65,6 +65,27 @@ const THREADS: &str = "GUNICORN_THREADS";
 
 /// The flags that name the kind of workers.
 const KIND: [&str; 2] = ["-k", "--worker-class"];
+
+/// The flags that are kept: how requests are worked on, and where the app is found. What it writes,
+/// where it listens and who it runs as is ours.
+const KEPT: &[KeptFlag] = &[
+    KeptFlag::new("--preload", Takes::Nothing).of_knob("preload_app"),
+    KeptFlag::new("--timeout", Takes::Word).short("-t"),
+    KeptFlag::new("--graceful-timeout", Takes::Word),
+    KeptFlag::new("--max-requests", Takes::Word),
+    KeptFlag::new("--max-requests-jitter", Takes::Word),
+    KeptFlag::new("--worker-connections", Takes::Word).of_knob("worker_connections"),
+    KeptFlag::new("--keep-alive", Takes::Word).of_knob("keepalive"),
+    KeptFlag::new("--backlog", Takes::Word).of_knob("backlog"),
+    KeptFlag::new("--limit-request-line", Takes::Word),
+    KeptFlag::new("--limit-request-fields", Takes::Word),
+    KeptFlag::new("--limit-request-field_size", Takes::Word),
+    KeptFlag::new("--no-sendfile", Takes::Nothing),
+    KeptFlag::new("--forwarded-allow-ips", Takes::Word),
+    KeptFlag::new("--chdir", Takes::Folders),
+    KeptFlag::new("--pythonpath", Takes::Folders),
+    KeptFlag::new("--env", Takes::Variable).short("-e"),
+];
 
 /// The kind of worker that runs ASGI apps, in a package of its own.
 const ASGI_WORKER: &str = "uvicorn.workers.UvicornWorker";
@@ -118,13 +139,15 @@ impl Adapter for Gunicorn {
             threads: &["--threads"],
             kind: &KIND,
             config: &["-c", "--config"],
+            variable: Some("GUNICORN_CMD_ARGS"),
+            kept: KEPT,
             ..FlagNames::NONE
         }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
-        let mut arguments = vec![app.entry.clone()];
-        arguments.extend(app.server_config.as_deref().map(text));
+        let config = app.server_config.as_deref().map(text).unwrap_or_default();
+        let arguments = [vec![app.entry.clone(), config], app.kept_flags(KEPT)].concat();
         Some(python::inspect(app, &ABOUT, include_str!("inspect.py"), &arguments))
     }
 
@@ -179,6 +202,7 @@ fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<
     if let Some(kind) = app.commands_kind() {
         flag(KIND[1], kind);
     }
+    arguments.extend(app.kept_flags(KEPT));
     arguments.push(app.entry.clone());
     arguments
 }
@@ -249,6 +273,37 @@ mod tests {
         let flags = Flags { kind: Some("gevent".into()), ..Flags::default() };
         let arguments = &launch(&App { flags: Some(flags), ..app() }, 4, 1).commands[0].arguments;
         assert!(arguments.join(" ").contains(" --worker-class gevent "), "{arguments:?}");
+    }
+
+    #[test]
+    fn flags_of_its_command_are_kept_but_for_those_of_knobs_that_are_tried() {
+        let start_flags = ["--preload", "--max-requests=500"].map(String::from).into();
+        let start_env = [
+            ("STAGE".into(), "live".into()),
+            ("FLASK_DEBUG".into(), "1".into()),
+            ("PORT".into(), "80".into()),
+            ("OWN".into(), "of the command".into()),
+        ]
+        .into();
+        let env = [("OWN".into(), "of the user".into())].into();
+        let mut app = App { start_flags, start_env, env, ..app() };
+        let command = &launch(&app, 4, 3).commands[0];
+        let line = command.arguments.join(" ");
+        let kept = " --threads 3 --worker-tmp-dir /tmp/scratch --preload --max-requests=500 \
+                    shop.wsgi:application";
+        assert!(line.ends_with(kept), "{line}");
+        let env = ["STAGE", "FLASK_DEBUG", "PORT"].map(|name| command.env[name].as_str());
+        assert_eq!(env, ["live", "1", "4000"]);
+        assert!(!command.env.contains_key("OWN"), "what the user says comes before it");
+        let read = Gunicorn.inspect(&app).unwrap().arguments.join(" ");
+        let kept = " shop.wsgi:application gunicorn.conf.py --preload --max-requests=500";
+        assert!(read.ends_with(kept), "{read}");
+
+        app.changed.settings.insert("preload_app".into(), "false".into());
+        let tried = launch(&app, 4, 3);
+        let line = tried.commands[0].arguments.join(" ");
+        assert!(line.ends_with("/tmp/scratch --max-requests=500 shop.wsgi:application"), "{line}");
+        assert!(tried.files[0].1.contains("preload_app = False"), "{}", tried.files[0].1);
     }
 
     #[test]

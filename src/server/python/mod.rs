@@ -57,10 +57,14 @@ fn never_written() -> BTreeMap<String, String> {
 pub fn production(
     Launch { app, configuration, listen, .. }: Launch<'_>,
 ) -> BTreeMap<String, String> {
-    let mut env = never_written();
+    let of_command = app.start_env.iter().filter(|(name, _)| !app.env.contains_key(*name));
+    let mut env: BTreeMap<String, String> =
+        of_command.map(|(name, value)| (name.clone(), value.clone())).collect();
+    env.extend(never_written());
     let mut set = |name: &str, value: String| {
-        // What the user says of the app's environment stays.
-        env.insert(name.to_string(), app.env.get(name).cloned().unwrap_or(value));
+        // What the user or the command says of the app's environment stays.
+        let own = app.env.get(name).or_else(|| app.start_env.get(name));
+        env.insert(name.to_string(), own.cloned().unwrap_or(value));
     };
     set("FLASK_ENV", "production".into());
     set("FLASK_DEBUG", "0".into());

@@ -25,8 +25,9 @@ async def startup(server, *arguments, **names):
 
 
 Server.startup = startup
-# As uvicorn does by itself.
-sys.path.insert(0, "FOLDER")
+# As uvicorn does by itself; last the app's own folder, which only `python -m uvicorn` has there.
+sys.path.insert(0, "MODULES")
+sys.path.append("FOLDER")
 try:
     app = import_from_string("ENTRY")
     if IS_FACTORY:

@@ -6,14 +6,16 @@
 mod inspection;
 mod settings;
 
+use std::path::PathBuf;
+
 use super::command_line;
 use super::command_line::text;
 use super::knobs::{Knob, Knobs, Values};
 use super::python;
 use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, FlagNames, Framework, Inspection, InspectionError, Launch,
-    Listen, ProcessFacts, Recipe, Recommended,
+    About, Adapter, App, CommandLine, FlagNames, Framework, Inspection, InspectionError, KeptFlag,
+    Launch, Listen, ProcessFacts, Recipe, Recommended, Takes,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -40,6 +42,28 @@ const KNOBS: &[Knob] = &[
     Knob::new("timeout_keep_alive", Values::Count, |it| format!("--timeout-keep-alive {it}")),
 ];
 
+/// The folder that modules are looked for in: uvicorn is told that of ours, and ours the app's.
+const APP_DIR: &str = "--app-dir";
+
+/// The flags that are kept. Not `--limit-max-requests`: nothing here starts again what ends by it.
+const KEPT: &[KeptFlag] = &[
+    KeptFlag::new("--loop", Takes::Word).of_knob("loop"),
+    KeptFlag::new("--http", Takes::Word).of_knob("http"),
+    KeptFlag::new("--ws", Takes::Word),
+    KeptFlag::new("--lifespan", Takes::Word),
+    KeptFlag::new("--interface", Takes::Word),
+    KeptFlag::new("--root-path", Takes::Word),
+    KeptFlag::new("--proxy-headers", Takes::Nothing),
+    KeptFlag::new("--no-proxy-headers", Takes::Nothing),
+    KeptFlag::new("--forwarded-allow-ips", Takes::Word),
+    KeptFlag::new("--limit-concurrency", Takes::Word),
+    KeptFlag::new("--backlog", Takes::Word).of_knob("backlog"),
+    KeptFlag::new("--timeout-keep-alive", Takes::Word).of_knob("timeout_keep_alive"),
+    KeptFlag::new("--h11-max-incomplete-event-size", Takes::Word),
+    KeptFlag::new("--env-file", Takes::File),
+    KeptFlag::new(APP_DIR, Takes::Folders),
+];
+
 /// The module in the scratch folder that loads the app.
 const MODULE: &str = "sweetspot_uvicorn";
 
@@ -64,7 +88,7 @@ impl Adapter for Uvicorn {
     }
 
     fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["--workers"], through: &["fastapi"], ..FlagNames::NONE }
+        FlagNames { workers: &["--workers"], through: &["fastapi"], kept: KEPT, ..FlagNames::NONE }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
@@ -122,7 +146,7 @@ fn factory(entry: &str) -> Option<&str> {
 fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<String> {
     let mut arguments = vec![app.program(&ABOUT).to_string()];
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
-    flag("--app-dir", text(scratch));
+    flag(APP_DIR, text(scratch));
     flag("--workers", configuration.workers.to_string());
     match listen {
         Listen::Port(port) => {
@@ -132,6 +156,8 @@ fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<
         Listen::Socket(path) => flag("--uds", text(path)),
     }
     arguments.push("--no-access-log".into());
+    let kept = app.kept_flags(KEPT).into_iter();
+    arguments.extend(kept.filter(|flag| modules_in(flag).is_none()));
     for line in Uvicorn.knobs().lines(app) {
         arguments.extend(line.split(' ').map(String::from));
     }
@@ -139,8 +165,19 @@ fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<
     arguments
 }
 
+/// The folder that this flag names for the app's modules.
+fn modules_in(flag: &str) -> Option<&str> {
+    flag.strip_prefix(APP_DIR)?.strip_prefix('=')
+}
+
+/// Where the app's modules are.
+fn modules(app: &App) -> PathBuf {
+    let named = app.start_flags.iter().rev().find_map(|flag| modules_in(flag));
+    named.map_or_else(|| app.folder.clone(), |below| app.folder.join(below))
+}
+
 fn module(app: &App) -> String {
-    // A path last: nothing is looked for in it.
+    // Paths last: nothing is looked for in them.
     include_str!("app.py")
         .replace(
             "if IS_FACTORY:",
@@ -151,6 +188,7 @@ fn module(app: &App) -> String {
         )
         .replace("\"ENTRY\"", &python::literal(factory(&app.entry).unwrap_or(&app.entry)))
         .replace("\"FOLDER\"", &python::quoted(&app.folder))
+        .replace("\"MODULES\"", &python::quoted(&modules(app)))
 }
 
 #[cfg(test)]
@@ -191,6 +229,22 @@ mod tests {
         let factory = App { entry: "main:create_app()".into(), ..app() };
         let text = &launch(&factory, 1).files[0].1;
         assert!(text.contains("import_from_string(\"main:create_app\")\n    if True:"), "{text}");
+    }
+
+    #[test]
+    fn flags_of_its_command_are_kept_but_for_those_of_knobs_that_are_tried() {
+        let start_flags =
+            ["--app-dir=src", "--loop=uvloop", "--root-path=/api"].map(String::from).into();
+        let mut app = App { start_flags, ..app() };
+        let line = |app: &App| launch(app, 1).commands[0].arguments.join(" ");
+        let (kept, own) = (line(&app), " --loop=uvloop --root-path=/api sweetspot_uvicorn:app");
+        assert!(kept.ends_with(&format!(" --no-access-log{own}")), "{kept}");
+        let text = &launch(&app, 1).files[0].1;
+        let modules = "sys.path.insert(0, \"/srv/shop/src\")\nsys.path.append(\"/srv/shop\")\n";
+        assert!(text.contains(modules), "{text}");
+        app.changed.settings.insert("loop".into(), "asyncio".into());
+        let (tried, own) = (line(&app), " --root-path=/api --loop asyncio sweetspot_uvicorn:app");
+        assert!(tried.ends_with(&format!(" --no-access-log{own}")), "{tried}");
     }
 
     #[test]

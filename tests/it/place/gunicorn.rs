@@ -108,6 +108,31 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
 }
 
 #[test]
+fn it_is_measured_with_the_flags_of_the_command_that_deploys_it() {
+    let config = "import os\ndef post_worker_init(worker):\n    cfg = worker.cfg\n    \
+                  own = (cfg.preload_app, cfg.max_requests, cfg.timeout, cfg.workers)\n    \
+                  os.environ['HOOK'] = ' '.join(map(str, own))\n";
+    let module = APP.replace("ANSWER", "(os.getcwd(), os.environ['HOOK'], os.environ['STAGE'])");
+    let command = "web: gunicorn --chdir web -w 5 --preload --max-requests 500 -t 45 -e STAGE=live \
+                   --bind 0.0.0.0:$PORT --pid app.pid wsgi:application\n";
+    let files = [("web/wsgi.py", &*module), ("gunicorn.conf.py", config), ("Procfile", command)];
+    let app = TestApp::new(&files);
+    let before = app.listing();
+    let settings = || LocalSettings { app: app.planned(), ..app.settings_on(gunicorn()) };
+    let inspection = app.inspect(Local::new(settings(), StopSignal::default()).unwrap());
+    assert_eq!(inspection.current, configuration(5, 1));
+    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
+    for part in ["preload_app = True", "after 500 requests", "more than 45 s"] {
+        assert!(remarks.contains(part), "{part} is missing in: {remarks}");
+    }
+    let mut local = started(settings(), 2, 1);
+    let expected = format!("{}/web True 500 45 2 live", app.path().display());
+    assert_eq!(get(local.address().unwrap(), "/"), expected);
+    app.end(&mut local);
+    app.assert_is(&before);
+}
+
+#[test]
 fn an_asgi_app_runs_in_workers_of_uvicorns() {
     let module = "import os\nasync def app(scope, receive, send):\n    \
                   assert scope['type'] == 'http'\n    \

@@ -46,6 +46,21 @@ fn an_app_that_silences_logging_and_a_factory_come_up_and_write_nothing() {
 }
 
 #[test]
+fn it_is_measured_with_the_folder_and_the_flags_of_the_command_that_deploys_it() {
+    let text = APP.replace("str(os.getpid())", "scope['root_path']");
+    let command = "web: uvicorn --app-dir src --root-path /api --loop asyncio main:app\n";
+    let app = TestApp::new(&[("src/main.py", &text), ("Procfile", command)]);
+    let before = app.listing();
+    for workers in [1, 2] {
+        let settings = LocalSettings { app: app.planned(), ..app.settings_on(uvicorn()) };
+        let mut local = started(settings, workers, 1);
+        assert_eq!(get(local.address().unwrap(), "/"), "/api");
+        app.end(&mut local);
+    }
+    app.assert_is(&before);
+}
+
+#[test]
 fn a_worker_that_ended_is_not_replaced_and_the_others_answer() {
     let app = TestApp::new(&[("asgi.py", APP)]);
     let mut local = started(app.settings_on(uvicorn()), 2, 1);

@@ -1,0 +1,136 @@
+//! What a server keeps of the flags that the command which deploys its app gives it.
+//!
+//! In: the words that it is given, and the flags that it keeps. Out: flags and variables. Only
+//! looks, for the files and folders that they name.
+
+use super::flags::{given, with_next};
+use super::named::{folder_with, in_app};
+use super::said::Pair;
+use super::shell::expanded;
+use crate::server::{App, KeptFlag, Takes};
+
+/// What is kept.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// A word each, in the order given: `--timeout=60`.
+    pub flags: Vec<String>,
+    pub variables: Vec<Pair>,
+}
+
+impl Kept {
+    /// What is kept of these words, but for values that only a shell can tell, and for files and
+    /// folders that are not there.
+    pub fn of(
+        words: &[String],
+        list: &[KeptFlag],
+        app: &App,
+        of: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let mut kept = Self::default();
+        for (word, next) in with_next(words) {
+            let found = list.iter().find_map(|flag| Some((flag, text(flag, word, next)?)));
+            let known = found.and_then(|(flag, text)| Some((flag, expanded(text, of)?)));
+            if let Some((flag, value)) = known {
+                kept.add(flag, &value, app);
+            }
+        }
+        kept
+    }
+
+    fn add(&mut self, flag: &KeptFlag, value: &str, app: &App) {
+        let is_told = !value.is_empty() && !value.starts_with('=') && !value.contains('`');
+        let name = flag.name;
+        let with = |value: Option<String>| Some(format!("{name}={}", value?));
+        let word = match flag.takes {
+            Takes::Nothing => Some(name.to_string()),
+            _ if !is_told => None,
+            Takes::Word => with(Some(value.to_string())),
+            Takes::File => with(in_app(&app.folder, value).map(|file| file.display().to_string())),
+            Takes::Folders => with(folders(app, value)),
+            Takes::Variable => {
+                let pair = value.split_once('=');
+                self.variables.extend(pair.map(|(name, it)| (name.to_string(), it.to_string())));
+                None
+            }
+        };
+        self.flags.extend(word);
+    }
+}
+
+/// What stands behind this flag, where this word is it.
+fn text<'a>(flag: &KeptFlag, word: &'a str, next: &'a str) -> Option<&'a str> {
+    let names: Vec<&str> = flag.names().collect();
+    match flag.takes {
+        Takes::Nothing => names.contains(&word).then_some(""),
+        _ => given(word, next, &names).map(|(_, text)| text),
+    }
+}
+
+/// The folders that are meant, below the app's: its own has its modules anyway.
+fn folders(app: &App, value: &str) -> Option<String> {
+    let module = app.entry.split(':').next().unwrap_or_default();
+    let meant = value.split(',').filter_map(|word| folder_with(&app.folder, word, module));
+    let below = meant.map(|it| it.display().to_string()).filter(|it| !it.is_empty());
+    let all = below.collect::<Vec<_>>().join(",");
+    (!all.is_empty()).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::shell::unquoted;
+    use super::*;
+    use crate::server::Framework;
+
+    const LIST: &[KeptFlag] = &[
+        KeptFlag::new("--preload", Takes::Nothing),
+        KeptFlag::new("--timeout", Takes::Word).short("-t"),
+        KeptFlag::new("--env", Takes::Variable).short("-e"),
+        KeptFlag::new("--env-file", Takes::File),
+        KeptFlag::new("--pythonpath", Takes::Folders),
+    ];
+
+    /// What is kept of a command's arguments by an app with `src/main.py`, `lib/` and `.env`, where
+    /// `SECONDS` is 9.
+    fn kept(arguments: &str) -> (String, Vec<Pair>) {
+        let folder = tempfile::tempdir().unwrap();
+        for below in ["src", "lib"] {
+            fs::create_dir(folder.path().join(below)).unwrap();
+        }
+        for file in ["src/main.py", ".env"] {
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        let app = App::new(folder.path(), Framework::Wsgi, "main:app");
+        let of = |name: &str| (name == "SECONDS").then(|| "9".to_string());
+        let kept = Kept::of(&unquoted(arguments), LIST, &app, &of);
+        (kept.flags.join(" "), kept.variables)
+    }
+
+    #[test]
+    fn flags_are_kept_however_they_are_spelled_and_others_are_not() {
+        for (arguments, expected) in [
+            ("--preload -t 5 -b :80 --pid a --user b main:app", "--preload --timeout=5"),
+            ("-t5 --timeout=6 --timeout '7'", "--timeout=5 --timeout=6 --timeout=7"),
+            ("-t $SECONDS --preload", "--timeout=9 --preload"),
+            ("-t ${T:-3}", "--timeout=3"),
+            ("-t $T --preload -t `t` -t $(t) -t ''", "--preload"),
+            ("--preloaded --timeouts 3 -t", ""),
+            ("--env-file /app/.env", "--env-file=.env"),
+            ("--env-file gone.env", ""),
+            ("--pythonpath src,gone,lib", "--pythonpath=src,lib"),
+            ("--pythonpath=/app/src", "--pythonpath=src"),
+            ("--pythonpath .", ""),
+        ] {
+            assert_eq!(kept(arguments), (expected.to_string(), Vec::new()), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn variables_of_its_processes_are_no_flags() {
+        let pair = |name: &str, value: &str| (name.to_string(), value.to_string());
+        let (flags, variables) = kept("-e A=1 --env 'B=2 3=4' -e $C --env=D=$SECONDS");
+        assert_eq!(flags, "");
+        assert_eq!(variables, [pair("A", "1"), pair("B", "2 3=4"), pair("D", "9")]);
+    }
+}
