@@ -10,6 +10,7 @@ pub mod measure;
 mod question;
 mod ready;
 mod result;
+mod variables;
 mod worktrees;
 
 pub use self::error::RevisionsError;

@@ -261,6 +261,27 @@ fn a_revision_has_its_own_gemfile_although_a_variable_names_the_working_folders(
 }
 
 #[test]
+fn a_revision_runs_its_own_code_although_a_variable_leads_to_the_working_folders() {
+    let app = "require 'own'\nraise \"it has #{OWN} of #{ENV['RUBYLIB'][-15..]}\"\n";
+    let site = repository(&[app]);
+    let (top, code) = (site.path("app"), "lib/own.rb");
+    write_files(&top, &[(code, "OWN = 'committed_code'\n")]);
+    git(&top, &["add", "-A"]);
+    git(&top, &["commit", "-q", "-m", "code"]);
+    write_files(&top, &[(code, "OWN = 'other_code'\n")]);
+    let asked = ["compare", "--revisions", "HEAD..HEAD", "--app", "shop"];
+    let prepare = "ruby -r own -e 'puts \"has #{OWN} of \" + ENV[\"RUBYLIB\"][-15..]'; false";
+    let prepared = ["--prepare", prepare];
+    for more in [&prepared[..0], &prepared] {
+        let mut command = site.command(&[&asked[..], more].concat());
+        command.env("RUBYLIB", format!("{}:/nowhere", top.join("lib").display()));
+        let ended = site.run_command(command);
+        ended.assert_code(1);
+        ended.assert_says(&["committed_code", "/a/lib:/nowhere"]);
+    }
+}
+
+#[test]
 fn what_a_command_writes_to_ignored_files_is_the_revisions_own() {
     let site = repository(&[FINE]);
     let files = [("shop/config/master.key", "secret"), ("shop/.bundle/config", "settings")];

@@ -5,7 +5,7 @@
 //! In: which services. Out: the variables that lead an app to them. Must not know what they are
 //! needed for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,8 @@ pub struct Services {
     link: Link,
     running: Vec<Running>,
     env: BTreeMap<String, String>,
+    /// Names of variables whose values are no secret, whichever command is given them.
+    public: BTreeSet<String>,
     stop: StopSignal,
     starts: u32,
     run_as: Option<RunAs>,
@@ -73,7 +75,8 @@ impl Services {
     ) -> Result<Self, PlaceError> {
         let link = Link::begin(guardian, scratch_in, Limits::default(), run_as.clone())
             .map_err(|error| environment(Task::MakeServiceFolder, error))?;
-        Ok(Self { link, running: Vec::new(), env: BTreeMap::new(), stop, starts: 0, run_as })
+        let (env, public) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Self { link, running: Vec::new(), env, public, stop, starts: 0, run_as })
     }
 
     /// What is started is root's.
@@ -89,6 +92,11 @@ impl Services {
     /// Variables that lead an app to the services.
     pub fn env(&self) -> &BTreeMap<String, String> {
         &self.env
+    }
+
+    /// From now on the values of these variables are no more secret than those of inherited ones.
+    pub fn set_public(&mut self, names: BTreeSet<String>) {
+        self.public = names;
     }
 
     /// MariaDB on a socket, with an empty database.
@@ -273,7 +281,9 @@ impl Services {
         // Where our own sockets are is no secret, and messages are not understood without.
         let given = command.env.iter().filter(|(name, value)| self.env.get(*name) != Some(value));
         let given = given.map(|(name, value)| (&**name, &**value));
-        let secrets = inherited_secrets().with_given(given);
+        let (public, given): (Vec<_>, Vec<_>) =
+            given.partition(|(name, _)| self.public.contains(*name));
+        let secrets = inherited_secrets().with_inherited(public).with_given(given);
         let program = command.arguments.first().cloned().unwrap_or_default();
         let order = Order::Start { command, log: log.clone(), cpus: Vec::new(), nice: 0 };
         let running = &self.running;

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use super::error::{Named, RevisionsError};
 use super::question::{Question, Step};
+use super::variables::OwnVariables;
 use super::worktrees::Worktrees;
 use crate::place::Place;
-use crate::place::local::Local;
+use crate::place::local::{Local, LocalSettings};
 use crate::plan::{Key, Plan, PlanError, resolve};
 use crate::server::Inspection;
 use crate::session::local::settings;
@@ -43,16 +44,20 @@ impl Ready {
             let folder = worktrees.below().to_path_buf();
             return Err(RevisionsError::NoFolder { of: side.clone(), folder });
         }
-        let gemfile = worktrees.own_gemfile(at, env);
+        let of_side = |error| side.place(error);
         if let Some(command) = question.prepare {
             tell(Step::Preparing { name });
-            let env: BTreeMap<_, _> = env.clone().into_iter().chain(gemfile.clone()).collect();
-            worktrees.prepare(command, &folder, &env).map_err(|error| side.place(error))?;
+            let own = worktrees.own_variables(at, env);
+            worktrees.prepare(command, &folder, env, own).map_err(of_side)?;
         }
         let mut plan = plan_of(question, folder).map_err(|error| side.plan(error))?;
-        plan.app.env.extend(gemfile);
-        let of_side = |error| side.place(error);
-        let settings = settings(&plan).map_err(of_side)?;
+        // Only now: the command may have made what a variable leads to.
+        let OwnVariables { mut all, mut inherited } = worktrees.own_variables(at, &plan.app.env);
+        // What the app is started with comes before what is inherited.
+        inherited.retain(|name| !plan.app.start_env.contains_key(name));
+        all.retain(|name, _| plan.app.env.contains_key(name) || inherited.contains(name));
+        plan.app.env.extend(all);
+        let settings = LocalSettings { public: inherited, ..settings(&plan).map_err(of_side)? };
         let mut place = Local::new(settings, question.stop.clone()).map_err(of_side)?;
         let inspection = place.inspect().map_err(of_side)?;
         Ok(Self { plan, place, inspection })

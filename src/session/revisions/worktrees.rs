@@ -5,13 +5,14 @@
 //! comparison has git forget them.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use super::git::{Commit, GitError, LEADING, Repository};
+use super::variables::{Folders, OwnVariables};
 use crate::place::PlaceError;
 use crate::place::local::services::Services;
 use crate::place::local::{OWN_PROGRAM, scratch_places};
@@ -36,13 +37,13 @@ const ADDED_TO: &str = "vendor/bundle";
 const SETTINGS: &str = ".bundle";
 /// Paths in one command: how long it may be is limited.
 const COPIED_AT_ONCE: usize = 200;
-/// Leads Bundler to a Gemfile.
-const GEMFILE: &str = "BUNDLE_GEMFILE";
 
 /// Two worktrees.
 pub struct Worktrees {
     repository: Repository,
     made: Vec<PathBuf>,
+    /// What git is told to ignore, below the working folder.
+    ignored: Vec<PathBuf>,
     // Dropped after the worktrees are removed: it is what removes their folder otherwise.
     services: Services,
 }
@@ -78,7 +79,7 @@ impl Worktrees {
         repository.forget_abandoned();
         let places = scratch_places();
         let services = Services::begin(Path::new(OWN_PROGRAM), &places, run_as, stop)?;
-        Ok(Self { repository, made: Vec::new(), services })
+        Ok(Self { repository, made: Vec::new(), ignored: Vec::new(), services })
     }
 
     /// Checks a commit out into a folder of this name, with what the app needs and git does not
@@ -119,11 +120,12 @@ impl Worktrees {
     ) -> Result<(), WorktreeError> {
         let top = self.repository.top.clone();
         let mut copied: Vec<String> = Vec::new();
-        for path in self.repository.ignored().map_err(WorktreeError::Git)? {
-            match taken(&path, &top, is_prepared) {
-                Taken::Linked => link(&top.join(&path), &at.join(&path))
-                    .map_err(|source| WorktreeError::Link { path, source })?,
-                Taken::Copied if is_there(&at.join(&path)) => {}
+        self.ignored = self.repository.ignored().map_err(WorktreeError::Git)?;
+        for path in &self.ignored {
+            match taken(path, &top, is_prepared) {
+                Taken::Linked => link(&top.join(path), &at.join(path))
+                    .map_err(|source| WorktreeError::Link { path: path.clone(), source })?,
+                Taken::Copied if is_there(&at.join(path)) => {}
                 // The guardian takes text: a name that is none is left out.
                 Taken::Copied => copied.extend(path.to_str().map(str::to_string)),
                 Taken::LeftOut => {}
@@ -138,18 +140,15 @@ impl Worktrees {
         Ok(())
     }
 
-    /// The variable by which the app in the folder of this name finds its own Gemfile, where it
-    /// would be led to the working folder's: a CI sets it to that, and so does a program that
-    /// Bundler runs. `env`: the user's variables for the app.
-    pub fn own_gemfile(
-        &self,
-        name: &str,
-        env: &BTreeMap<String, String>,
-    ) -> Option<(String, String)> {
-        let named = env.get(GEMFILE).cloned().or_else(|| std::env::var(GEMFILE).ok())?;
-        let below = below(Path::new(&named), &self.repository.top)?;
-        let own = self.services.folder().join(name).join(below);
-        Some((GEMFILE.to_string(), own.display().to_string()))
+    /// The variables by which an app in the folder of this name would be led to the working
+    /// folder's files, leading to its own. `given`: the user's for the app.
+    pub fn own_variables(&self, name: &str, given: &BTreeMap<String, String>) -> OwnVariables {
+        let own = self.services.folder().join(name);
+        let folders = Folders { top: &self.repository.top, own: &own, ignored: &self.ignored };
+        let as_text = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        folders.own_variables(given, std::env::vars_os().filter_map(as_text))
     }
 
     /// The app's folder below the repository's top.
@@ -157,7 +156,8 @@ impl Worktrees {
         &self.repository.below
     }
 
-    /// Runs a command of the user's in a revision's folder, as the app will run.
+    /// Runs a command of the user's in a revision's folder, as the app will run: with the variables
+    /// that the user gave, and the revision's own.
     ///
     /// # Errors
     /// It fails; its last lines say why.
@@ -165,12 +165,15 @@ impl Worktrees {
         &mut self,
         command: &str,
         folder: &Path,
-        env: &BTreeMap<String, String>,
+        given: &BTreeMap<String, String>,
+        own: OwnVariables,
     ) -> Result<(), PlaceError> {
         let shell = ["sh", "-c", command];
         let words = ["env"].into_iter().chain(PRODUCTION).chain(shell).map(str::to_string);
         let what = Task::RunSetup { command: command.to_string() };
-        self.run(what, words.collect(), folder.to_path_buf(), env.clone(), PREPARATION)
+        self.services.set_public(own.inherited);
+        let env = given.clone().into_iter().chain(own.all).collect();
+        self.run(what, words.collect(), folder.to_path_buf(), env, PREPARATION)
     }
 
     fn run(
@@ -239,16 +242,6 @@ fn is_there(at: &Path) -> bool {
     at.symlink_metadata().is_ok()
 }
 
-/// Where a file lies below the repository's top, which has no links in it; `None`: elsewhere. A
-/// relative path is looked for from the folder of each app by itself.
-fn below(file: &Path, top: &Path) -> Option<PathBuf> {
-    if !file.is_absolute() {
-        return None;
-    }
-    let folder = file.parent()?.canonicalize().ok()?;
-    Some(folder.strip_prefix(top).ok()?.join(file.file_name()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,26 +274,6 @@ mod tests {
         ] {
             let found = [false, true].map(|it| taken(Path::new(path), top.path(), it));
             assert_eq!(found, [alone, prepared], "{path}");
-        }
-    }
-
-    #[test]
-    fn a_gemfile_is_a_revisions_own_where_it_lies_in_the_repository_by_whatever_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path().canonicalize().unwrap();
-        let top = at.join("app");
-        std::fs::create_dir_all(top.join("gemfiles")).unwrap();
-        symlink(&top, at.join("link")).unwrap();
-        for (named, expected) in [
-            (top.join("Gemfile"), Some("Gemfile")),
-            (top.join("gemfiles/rails.rb"), Some("gemfiles/rails.rb")),
-            (at.join("link/gemfiles/../Gemfile"), Some("Gemfile")),
-            (at.join("Gemfile"), None),
-            (at.join("app-of-another/Gemfile"), None),
-            ("gemfiles/rails.rb".into(), None),
-            (PathBuf::new(), None),
-        ] {
-            assert_eq!(below(&named, &top).as_deref(), expected.map(Path::new), "{named:?}");
         }
     }
 
