@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use super::durations::Durations;
 use super::lifecycle::{Ended, Pending};
 use super::shape::{Nanos, Span};
-use crate::terms::{ErrorCounts, Latencies, LoadSecond, RequestError, TargetSecond};
+use crate::terms::{ErrorCounts, GOOD_STATUSES, Latencies, LoadSecond, RequestError, TargetSecond};
 
 /// One second of one loop by the clock, to be watched.
 #[derive(Debug, Default)]
@@ -17,6 +17,8 @@ pub struct ClockSecond {
     pub index: u64,
     pub due: u64,
     pub sent: u64,
+    /// Requests that ended in this second and failed: without a reply, or with one that is not
+    /// good.
     pub errors: u64,
     pub in_flight: u64,
     pub in_flight_mean: f64,
@@ -71,6 +73,12 @@ impl Results {
         }
     }
 
+    /// Those without a good reply.
+    fn failed(&self) -> u64 {
+        let failed = self.status.iter().filter(|(status, _)| !GOOD_STATUSES.contains(status));
+        failed.map(|(_, count)| count).sum::<u64>() + self.errors.total()
+    }
+
     /// Everything counted so far; it is empty afterwards, and keeps its room.
     fn drain(&mut self) -> TargetSecond {
         TargetSecond {
@@ -122,6 +130,11 @@ pub struct Recorder {
     /// The second of the clock that still runs; its latencies are counted beside it.
     now: ClockSecond,
     latency: Durations,
+    /// Requests that failed: of the seconds that were handed over, and of all until the last second
+    /// of the clock had passed. So that they can be told for a second of the clock without a look
+    /// at each reply.
+    failed_handed_over: u64,
+    failed_before: u64,
     samples: u64,
     samples_sum: u64,
     /// When the next one is taken, and what has become due and ended after it.
@@ -180,7 +193,6 @@ impl Recorder {
             one.count(ended.result, latency);
         }
         if ended.result.is_err() {
-            self.now.errors += 1;
             return;
         }
         tally.exchange_time.record(ended.exchange_time());
@@ -209,7 +221,10 @@ impl Recorder {
     /// the load is draining, it is an entry of the record even when nothing was due.
     pub fn second_over(&mut self, in_flight: u64, is_draining: bool) -> ClockSecond {
         let next = ClockSecond { index: self.now.index + 1, ..ClockSecond::default() };
+        let open = self.open.iter().map(|tally| tally.results.failed());
+        let failed = self.failed_handed_over + open.sum::<u64>();
         let mut over = ClockSecond {
+            errors: failed - std::mem::replace(&mut self.failed_before, failed),
             in_flight,
             in_flight_mean: match self.samples {
                 0 => in_flight as f64,
@@ -242,6 +257,7 @@ impl Recorder {
     /// The oldest second, finished or not; for the end of the load.
     pub fn take_front(&mut self) -> Option<(u64, LoadSecond)> {
         let mut tally = self.open.pop_front()?;
+        self.failed_handed_over += tally.results.failed();
         let second = tally.drain();
         self.spare.push(tally);
         self.first += 1;
@@ -333,6 +349,30 @@ mod tests {
         assert_eq!((second.bytes_out, second.bytes_in), (40, 20));
         let lag = second.send_lag.min().unwrap().as_secs_f64();
         assert!(second.send_lag.count() == 2 && (lag - 0.007).abs() < 1e-5, "{lag}");
+    }
+
+    #[test]
+    fn a_second_of_the_clock_has_what_failed_in_it_by_whatever_status_and_whenever_it_was_due() {
+        let mut recorder = Recorder::default();
+        let seconds = [
+            vec![(ms(100), Ok(200)), (ms(200), Ok(503)), (ms(300), Err(RequestError::Reset))],
+            vec![(ms(400), Ok(404)), (ms(1100), Ok(302)), (ms(1200), Ok(500))],
+            vec![(ms(1300), Err(RequestError::Timeout))],
+            vec![],
+        ];
+        for due in seconds.iter().flatten().map(|(due, _)| *due) {
+            recorder.due(due);
+        }
+        let mut handed_over = 0;
+        let errors = seconds.map(|ended| {
+            for (due, result) in ended {
+                end(&mut recorder, due, due, result);
+            }
+            let over = recorder.second_over(0, false);
+            handed_over += std::iter::from_fn(|| recorder.take_finished()).count();
+            over.errors
+        });
+        assert_eq!((errors, handed_over), ([2, 2, 1, 0], 4));
     }
 
     #[test]

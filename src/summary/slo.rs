@@ -13,8 +13,8 @@ use statrs::function::beta::beta_reg;
 
 use crate::stats::binomial;
 use crate::terms::{
-    Certainty, Edge, ErrorCounts, Latencies, LoadSecond, QuantileLimit, Slo, SloTerm, TargetSecond,
-    TermCount, Verdict,
+    Certainty, Edge, ErrorCounts, GOOD_STATUSES, Latencies, LoadSecond, QuantileLimit, Slo,
+    SloTerm, TargetSecond, TermCount, Verdict,
 };
 
 /// Probability of calling goals met, or not met, that are exactly at their limits, however many.
@@ -216,7 +216,7 @@ pub fn good(second: &LoadSecond) -> u64 {
 }
 
 fn good_of(status: &BTreeMap<u16, u64>) -> u64 {
-    status.range(200..400).map(|(_, count)| count).sum()
+    status.range(GOOD_STATUSES).map(|(_, count)| count).sum()
 }
 
 /// 2xx and 3xx replies within the limit. Slow replies of other statuses cannot be told apart from

@@ -39,7 +39,10 @@ pub struct LiveSecond {
     pub phase: Phase,
     pub due: u64,
     pub sent: u64,
+    /// Of any status.
     pub replies: u64,
+    /// Requests that failed as goals count it: they ended without a reply, or with one that is
+    /// neither 2xx nor 3xx, which is among `replies` too.
     pub errors: u64,
     pub in_flight: u64,
     /// Mean in flight over this second, sampled by a timer.

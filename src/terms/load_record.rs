@@ -1,6 +1,7 @@
 //! What the load engine saw, second by second: raw, mergeable, before anything is concluded.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -46,6 +47,10 @@ impl Offered {
         }
     }
 }
+
+/// The statuses of good replies: a request that ends with another, or without a reply, counts as
+/// failed.
+pub const GOOD_STATUSES: Range<u16> = 200..400;
 
 /// Requests that ended without a status line we could read, each in exactly one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

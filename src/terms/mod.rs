@@ -112,8 +112,8 @@ pub use latency_summary::LatencySummary;
 pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;
 pub use load_record::{
-    Arrivals, ErrorCounts, FleetMember, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered,
-    TargetSecond, TlsTrouble,
+    Arrivals, ErrorCounts, FleetMember, GOOD_STATUSES, GeneratorUse, LoadRecord, LoadRun,
+    LoadSecond, Offered, TargetSecond, TlsTrouble,
 };
 pub use load_summary::{
     GeneratorSummary, GoalSummary, LoadSummary, MemberSummary, RouteSummary, SendLagSummary,
