@@ -194,8 +194,8 @@ fn ask(question: &str) -> bool {
 }
 
 /// An answer is success, also when the user stopped the search early; but for a rate that was asked
-/// for and that nothing holds, a setting that did not last, and a capacity that is not as precise
-/// as was asked for.
+/// for and that nothing holds, a setting of which no load met the goal or that did not last, and a
+/// capacity that is not as precise as was asked for.
 fn exit(ended: &Ended, story: &Story, asked: Option<Ratio>) -> Exit {
     if let Some(decision) = &ended.result.decision {
         let held = ended.result.objective.as_ref().and_then(|objective| objective.held);
@@ -205,6 +205,7 @@ fn exit(ended: &Ended, story: &Story, asked: Option<Ratio>) -> Exit {
         return match (held, is_enough) {
             _ if !has_lasted => Exit::NotMet,
             (Some(Verdict::No), _) => Exit::NotMet,
+            _ if story.has_held_none() => Exit::NotMet,
             (_, true) => Exit::Done,
             (_, false) => Exit::Invalid,
         };

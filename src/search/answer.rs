@@ -132,10 +132,12 @@ impl Answering<'_> {
         let failing = self.ledger.slo.as_ref().and_then(|slo| self.ledger.at_any_rate.note(slo));
         let not_held = ending.is_none().then_some(SearchNote::NotHeldAtEnd);
         let requests = self.ledger.warmth.requests_needed();
+        let missed_rps = ending.filter(|it| it.held.is_none()).and_then(|it| it.missed_rps);
+        let missed = missed_rps.map(|rate_rps| SearchNote::NothingHeldAtEnd { rate_rps });
         let held_cold = ending.and_then(|ending| ending.held);
         let warm_rps = held_cold.and(capacity(self.ledger, chosen)).map(|warm| warm.value);
         let cold = requests.map(|requests| SearchNote::ColdAtFirst { requests, warm_rps });
-        let all = [self.never_held(chosen), self.hardly_known(), not_held, failing, cold];
+        let all = [self.never_held(chosen), self.hardly_known(), not_held, missed, failing, cold];
         all.into_iter().flatten().collect()
     }
 

@@ -18,8 +18,7 @@ use super::ledger::Ledger;
 use super::recommend::Ending;
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{
-    Certainty, Configuration, HeldRate, Reason, SearchNote, SloTerm, TrialPurpose, TrialSummary,
-    Verdict,
+    Certainty, Configuration, HeldRate, Reason, SloTerm, TrialPurpose, TrialSummary, Verdict,
 };
 
 /// The chosen setting at the rate to be printed.
@@ -84,25 +83,35 @@ fn attempt(ledger: &Ledger) -> Option<Duration> {
 }
 
 impl Hold {
-    /// Of this setting; `None` when nothing is known of it, or there is no time.
-    pub fn begin(ledger: &Ledger, configuration: Configuration) -> Option<Self> {
-        let estimate = capacity(ledger, configuration)?;
+    /// Of this setting; `None` when nothing is known of it, or there is no time. `asked_rps`: the
+    /// user's rate, and no other is tried. `before`: how it went at that one.
+    pub fn begin(
+        ledger: &Ledger,
+        configuration: Configuration,
+        asked_rps: Option<f64>,
+        before: Option<&Ending>,
+    ) -> Option<Self> {
+        let (estimate, coldness) = match before {
+            Some(ending) => (ending.capacity, 1.0),
+            None => (capacity(ledger, configuration)?, ledger.warmth.coldness()),
+        };
         let duration = attempt(ledger)?;
         let sd_log = (estimate.high / estimate.low).ln() / (2.0 * 1.96);
-        let coldness = ledger.warmth.coldness();
         let is_cold = coldness > 1.0;
         let sd_log = if is_cold { sd_log.hypot(COLD_SD_LOG) } else { sd_log };
         let belief = RatePosterior::with_prior(estimate.value / coldness, sd_log);
         let belief = belief.knowing(ledger.powers);
-        let asked_rps = ledger.plan.objective.rate_rps();
-        let rate_rps = asked_rps.unwrap_or_else(|| printable(belief.quantile(1.0 - SURE)));
+        let missed_rps = before.and_then(|ending| ending.missed_rps);
+        let below = missed_rps.map_or(f64::INFINITY, |missed| missed * STEP_DOWN);
+        let likely_rps = belief.quantile(1.0 - SURE).min(below);
+        let rate_rps = asked_rps.unwrap_or_else(|| printable(likely_rps));
         Some(Self {
             configuration,
             belief,
             rate_rps,
             duration,
             held: None,
-            missed_rps: None,
+            missed_rps,
             in_doubt: None,
             is_asked: asked_rps.is_some(),
             warm_high_rps: is_cold.then_some(estimate.high),
@@ -139,16 +148,12 @@ impl Hold {
     }
 
     /// What it came to.
-    pub fn end(mut self, ledger: &mut Ledger) -> AfterHold {
+    pub fn end(mut self, ledger: &Ledger) -> AfterHold {
         if !ledger.is_open(&self.configuration) {
             return AfterHold::Another;
         }
         self.held = self.held.or(self.in_doubt);
-        let ending = self.ending(START_SD_LOG.hypot(drift_sd_log(ledger)));
-        if let (Some(Ending { held: None, .. }), Some(rate_rps)) = (&ending, self.missed_rps) {
-            ledger.note(SearchNote::NothingHeldAtEnd { rate_rps });
-        }
-        AfterHold::Ended(ending)
+        AfterHold::Ended(self.ending(START_SD_LOG.hypot(drift_sd_log(ledger))))
     }
 
     /// A much lower rate is to show whether the rate is why requests fail.
@@ -186,7 +191,8 @@ impl Hold {
         };
         let count = self.belief.count() as u64;
         let capacity = Estimate { value, low, high: high.max(value), count };
-        Some(Ending { configuration: self.configuration, held: self.held, capacity })
+        let &Self { configuration, held, missed_rps, is_asked, .. } = self;
+        Some(Ending { configuration, held, missed_rps, is_asked, capacity })
     }
 }
 

@@ -83,7 +83,7 @@ pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 #[derive(Debug, Clone)]
 enum Stage {
     /// The current configuration with one client: the floor of latency, and the goal. Once more for
-    /// longer where no request began in the time.
+    /// longer where that told too little.
     Unloaded {
         is_longer: bool,
     },
@@ -108,8 +108,8 @@ enum Stage {
 pub struct Search {
     ledger: Ledger,
     stage: Stage,
-    /// How the choice held the rate to be printed, once that was tried.
-    ending: Option<Ending>,
+    /// How settings held the rate to be printed, the last one last.
+    endings: Vec<Ending>,
     knobs: Knobs,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
     setbacks: BTreeMap<Arm, u32>,
@@ -127,7 +127,7 @@ impl Search {
         Self {
             ledger: Ledger::new(plan),
             stage: Stage::Unloaded { is_longer: false },
-            ending: None,
+            endings: Vec::new(),
             knobs: Knobs::default(),
             setbacks: BTreeMap::new(),
             asked: VecDeque::new(),
@@ -288,7 +288,7 @@ impl Search {
         self.setbacks.remove(&Arm::of_trial(summary));
         let ledger = &mut self.ledger;
         if let Stage::Unloaded { is_longer } = &mut self.stage
-            && summary.summary.due == 0
+            && unloaded::is_too_early(ledger, summary)
             && !std::mem::replace(is_longer, true)
         {
             return;
@@ -392,10 +392,10 @@ impl Search {
             }
             Stage::Hold(hold) => match hold.end(ledger) {
                 AfterHold::Another => self.begin_hold(),
-                AfterHold::Ended(ending) => {
-                    self.ending = ending;
-                    let check = self.ending.as_ref().and_then(|it| Check::begin(ledger, it));
-                    check.map_or_else(|| self.begin_screen(), Stage::Check)
+                AfterHold::Ended(None) => self.begin_screen(),
+                AfterHold::Ended(Some(ending)) => {
+                    self.endings.push(ending);
+                    self.begin_hold()
                 }
             },
             Stage::Check(_) => self.begin_screen(),
@@ -406,11 +406,23 @@ impl Search {
         };
     }
 
-    /// What comes when the choice is made; where there is no time to hold it, what comes after.
+    /// What comes when the choice is made; where it was held, or there is no time to hold it, what
+    /// comes after.
     fn begin_hold(&mut self) -> Stage {
-        let chosen = to_recommend(&self.ledger, self.standing());
-        let hold = chosen.and_then(|chosen| Hold::begin(&self.ledger, chosen));
-        hold.map_or_else(|| self.begin_screen(), Stage::Hold)
+        let standing = self.standing();
+        let hold = standing.to_hold(&self.ledger).and_then(|(configuration, asked_rps)| {
+            let before = standing.ending_of(configuration);
+            Hold::begin(&self.ledger, configuration, asked_rps, before)
+        });
+        hold.map_or_else(|| self.begin_check(), Stage::Hold)
+    }
+
+    fn begin_check(&mut self) -> Stage {
+        let standing = self.standing();
+        let chosen = to_recommend(&self.ledger, standing);
+        let ending = chosen.and_then(|chosen| standing.ending_of(chosen));
+        let check = ending.and_then(|it| Check::begin(&self.ledger, it));
+        check.map_or_else(|| self.begin_screen(), Stage::Check)
     }
 
     fn begin_screen(&mut self) -> Stage {
@@ -445,6 +457,6 @@ impl Search {
             Stage::Confirm(confirm) => confirm.first_block(),
             _ => None,
         };
-        Standing { first_block, ending: self.ending.as_ref() }
+        Standing { first_block, endings: &self.endings }
     }
 }

@@ -87,6 +87,14 @@ impl SearchPlan {
 /// Threads of a worker that are considered where nobody says which.
 pub const USUAL_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
 
+/// Where p95 has to be by the goal that is set where none was given, whatever the app.
+const USUAL_GOAL: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(200)];
+
+/// Is the goal of such an app beyond what is usual?
+pub(super) fn is_goal_its_own(unloaded_p95: Duration) -> bool {
+    unloaded_p95 * 3 > USUAL_GOAL[1]
+}
+
 /// The goal when none was given: errors below 0.1 %, and p95 below ten times the unloaded p95,
 /// within 50 and 200 ms, or three times it where that is more.
 ///
@@ -94,7 +102,7 @@ pub const USUAL_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
 /// leaves it nine tenths of its capacity, and three times two thirds. Nobody calls 200 ms slow;
 /// what is below 50 ms is more the machine's than the app's.
 pub fn goal_from_unloaded(unloaded_p95: Duration) -> Slo {
-    let [least, most] = [50, 200].map(Duration::from_millis);
+    let [least, most] = USUAL_GOAL;
     let limit = (unloaded_p95 * 10).clamp(least, most).max(unloaded_p95 * 3);
     // Rounded up to whole milliseconds: it is printed, and people type it again.
     let limit = Duration::from_millis(limit.as_micros().div_ceil(1000) as u64);

@@ -9,13 +9,17 @@ use super::ledger::Ledger;
 use super::objective::{self, Pick, Weighed};
 use super::ties::lightest;
 use crate::stats::{self, Estimate};
-use crate::terms::{Configuration, HeldRate};
+use crate::terms::{Configuration, HeldRate, Verdict};
 
-/// How the chosen setting held the rate to be printed.
+/// How a setting held the rate to be printed.
 #[derive(Debug, Clone)]
 pub(super) struct Ending {
     pub configuration: Configuration,
     pub held: Option<HeldRate>,
+    /// The last rate that was missed.
+    pub missed_rps: Option<f64>,
+    /// The rate was the user's, and no other was tried.
+    pub is_asked: bool,
     /// Capacity by all that is known, with its 95 % interval.
     pub capacity: Estimate,
 }
@@ -25,14 +29,28 @@ pub(super) struct Ending {
 pub(super) struct Standing<'a> {
     /// What the first block measures, while it is under way.
     pub first_block: Option<&'a [Configuration]>,
-    /// How the choice held the rate to be printed, once that was tried.
-    pub ending: Option<&'a Ending>,
+    /// How settings held the rate to be printed, the last one last.
+    pub endings: &'a [Ending],
 }
 
 impl<'a> Standing<'a> {
     /// How the last part came out, if it was about this setting.
     pub fn ending_of(&self, configuration: Configuration) -> Option<&'a Ending> {
-        self.ending.filter(|ending| ending.configuration == configuration)
+        self.endings.iter().rfind(|ending| ending.configuration == configuration)
+    }
+
+    /// What is to be held next, and at which rate where that is the user's. `None`: what is
+    /// recommended was tried. One that missed the user's rate leaves its place to another that is
+    /// likelier to hold it; where there is none, it is to hold a rate of its own.
+    pub fn to_hold(self, ledger: &Ledger) -> Option<(Configuration, Option<f64>)> {
+        let configuration = to_recommend(ledger, self)?;
+        let Some(ending) = self.ending_of(configuration) else {
+            let is_out = picked(ledger, self).is_some_and(|it| it.held == Some(Verdict::No));
+            let asked_rps = ledger.plan.objective.rate_rps().filter(|_| !is_out);
+            return Some((configuration, asked_rps));
+        };
+        let has_missed = ending.is_asked && ending.held.is_none();
+        has_missed.then_some((configuration, None))
     }
 }
 

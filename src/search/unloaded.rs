@@ -6,16 +6,29 @@ use std::time::Duration;
 use super::ask::TrialRequest;
 use super::constants::SETTLE;
 use super::ledger::{Alone, Ledger};
-use super::plan::goal_from_unloaded;
+use super::plan::{goal_from_unloaded, is_goal_its_own};
 use crate::model::{self, Sizes};
-use crate::terms::{Goals, Offered, SearchNote, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Goals, Offered, SearchNote, TrialPurpose, TrialSummary, Verdict, WarmUpKind};
 
-/// `is_longer`: the first one was over before its first measured request began.
+/// `is_longer`: the first one told too little, as [`is_too_early`] says.
 pub(super) fn request(ledger: &Ledger, is_longer: bool) -> TrialRequest {
     let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
     let (share, least_s, most_s) = if is_longer { (0.1, 15.0, 120.0) } else { (0.015, 3.0, 15.0) };
     let duration = ledger.plan.seconds(share, least_s, most_s);
     TrialRequest::new(ledger.plan.current, TrialPurpose::Unloaded, offered, SETTLE, duration)
+}
+
+/// Is it to be measured once more, for longer: no request began in the time, or the server was
+/// still cold and the goal would be missed, or set, by that?
+pub(super) fn is_too_early(ledger: &Ledger, summary: &TrialSummary) -> bool {
+    let load = &summary.summary;
+    let is_cold = matches!(summary.warm_up.kind, WarmUpKind::Warmed | WarmUpKind::NotSteady);
+    let p95 = Duration::from_secs_f64(model::common_p95_s(load));
+    let is_decisive = match ledger.slo {
+        Some(_) => summary.verdict == Verdict::No,
+        None => is_goal_its_own(p95),
+    };
+    load.due == 0 || (is_cold && is_decisive)
 }
 
 /// Takes the result. False where even one client alone misses the goals, or no request began in the

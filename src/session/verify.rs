@@ -21,7 +21,7 @@ use crate::stats::Estimate;
 use crate::store::{SessionId, Store};
 use crate::terms::{
     Configuration, Difference, Event, EventKind, HeldRate, Machine, MachineDifference, Note,
-    Prediction, SessionState, Slo, Stated, TrialPurpose, Verification, VerifiedSetting,
+    Prediction, SessionState, Slo, Stated, Verification, VerifiedSetting,
 };
 
 /// Why nothing can be verified.
@@ -112,13 +112,11 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
     let current = held
         .filter(|_| current_then != chosen)
         .map(|held| VerifySetting::of_session(&story.trials, current_then, held));
-    let is_alone = |purpose| purpose == TrialPurpose::Unloaded;
-    let alone = story.trials.iter().find(|trial| is_alone(trial.purpose) && trial.valid);
     if !story.goals.are_settled() {
         return Err(VerifyError::NoGoal { session });
     }
     Ok(Claim {
-        unloaded_s: alone.map(|trial| trial.summary.latency_s.mean),
+        unloaded_s: story.alone().map(|trial| trial.summary.latency_s.mean),
         recommended,
         rate_rps,
         held_then: decision.held,

@@ -192,6 +192,7 @@ fn decided(story: &Story) -> Outcome {
     let headline = sentences::headline(story, Language::English);
     let is_gone = |trial: &TrialSummary| trial.failure.is_some();
     match story.state {
+        _ if story.has_held_none() => Outcome::Failed(headline),
         _ if story.decision.is_some() => Outcome::Passed,
         SessionState::Running | SessionState::Stopped | SessionState::Failed => {
             Outcome::Error(headline)

@@ -153,9 +153,7 @@ impl Story {
     /// it: then no setting can help.
     pub fn too_slow_alone(&self) -> Option<(GoalLatency, f64)> {
         let limit_s = self.first_limit()?.limit.as_secs_f64();
-        let is_alone =
-            |trial: &&TrialSummary| trial.valid && trial.purpose == TrialPurpose::Unloaded;
-        let alone = self.goal_latency(&self.trials.iter().find(is_alone)?.summary);
+        let alone = self.goal_latency(&self.alone()?.summary);
         (alone.latency_s >= limit_s).then_some((alone, limit_s))
     }
 

@@ -325,6 +325,18 @@ impl Story {
             .max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
+    /// The trial with one client alone: where it was repeated, as the server had been cold, the
+    /// last.
+    pub fn alone(&self) -> Option<&TrialSummary> {
+        self.trials.iter().rfind(|it| it.valid && it.purpose == TrialPurpose::Unloaded)
+    }
+
+    /// A setting is recommended by what is likely alone: no load of it met the goal.
+    pub fn has_held_none(&self) -> bool {
+        let is_held = self.decision.as_ref().is_none_or(|decision| decision.held.is_some());
+        !is_held && self.search_notes().any(|note| matches!(note, SearchNote::NoRateHeld { .. }))
+    }
+
     /// Did a trial that counts show that the goal is missed, or the server end in it?
     pub fn has_missed(&self) -> bool {
         let missed = |it: &TrialSummary| it.verdict == Verdict::No || it.failure.is_some();

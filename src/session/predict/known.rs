@@ -10,15 +10,14 @@ use crate::model::{
 };
 use crate::report::Story;
 use crate::server;
-use crate::terms::{Configuration, Machine, QuantileLimit, TrialPurpose, TrialSummary, Warning};
+use crate::terms::{Configuration, Machine, QuantileLimit, TrialSummary, Warning};
 
 /// The limit that the session's trials were judged by; of several goals the one that stands for all
 /// of them. `None`: the session ended before there was one.
 pub(super) fn goal_of(story: &Story) -> Option<QuantileLimit> {
     // Where no target is left for a common goal, any will do in its place.
     let common = story.goals.settled().next().filter(|_| story.goals.are_settled())?;
-    let alone = story.trials.iter().find(|it| it.valid && it.purpose == TrialPurpose::Unloaded);
-    Some(alone.map_or(common.tightest(), |it| model::limit_that_binds(&it.summary, common)))
+    Some(story.alone().map_or(common.tightest(), |it| model::limit_that_binds(&it.summary, common)))
 }
 
 /// Some target was judged by a goal of its own.
@@ -93,10 +92,8 @@ pub(super) fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) ->
 
 /// How requests of one client alone differed.
 fn sizes(story: &Story) -> Option<Sizes> {
-    let is_alone = |trial: &&TrialSummary| {
-        trial.valid && trial.failure.is_none() && trial.purpose == TrialPurpose::Unloaded
-    };
-    Sizes::of(&story.trials.iter().find(is_alone)?.summary.latency_s)
+    let alone = story.alone().filter(|trial| trial.failure.is_none())?;
+    Sizes::of(&alone.summary.latency_s)
 }
 
 /// Of a server that is not known: how its throughput grows with its threads.
