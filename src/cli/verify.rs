@@ -71,7 +71,7 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-const AGAIN: [(Key, &str); 28] = [
+const AGAIN: [(Key, &str); 29] = [
     (Key::App, "The app's folder, where it was moved [default: the session's]"),
     (Key::Entry, "What the server is told to run, where the session was told"),
     (Key::Start, "The command that starts the server, where the session had one"),
@@ -94,6 +94,7 @@ const AGAIN: [(Key, &str); 28] = [
         Key::Ready,
         "Path that answers 2xx once the app serves, where its query was left out of the store",
     ),
+    (Key::BootTimeout, "How long the server may take to answer [default: as in the session]"),
     (Key::User, "Whom the app and its server run as, where the session was told"),
     (Key::Seed, "Seed of everything random [default: 1]"),
     (Key::Container, "Which of the Deployment's containers, where the session was told"),

@@ -84,6 +84,9 @@ pub struct Plan {
     pub connection: ConnectionMode,
     /// From due to the last byte; longer than every limit of the goal that is known.
     pub timeout: Duration,
+    /// How long the server may take from its start to its first answer; `None`: as long as the
+    /// place where it runs gives it by default.
+    pub boot_timeout: Option<Duration>,
     /// Most database connections that may be open at once.
     pub db_connections: Option<u32>,
     pub seed: u64,

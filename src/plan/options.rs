@@ -227,6 +227,9 @@ options! {
     Probe "probe" "true|false" Form::Switch, COURSE "true";
     /// Path that answers 2xx once the app serves [default: the first GET target]
     Ready "ready" "PATH" Form::Text, TUNED "\"/up\"";
+    /// How long the server may take from its start to its first answer, from 1s to 30m [default:
+    /// 60s; pods: 5m; an app that runs elsewhere has 10m at least, to be changed and to answer]
+    BootTimeout "boot-timeout" "DURATION" Form::Text, TUNED "\"3m\"";
     /// Whom the app and its server run as, where sweetspot itself is root [default: the owner of
     /// the app's folder, else who called sudo]
     User "user" "NAME" Form::Text, TUNED "\"deploy\"";

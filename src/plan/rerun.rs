@@ -111,6 +111,9 @@ fn as_typed(value: &PlannedValue) -> Option<(Key, String)> {
         PlannedValue::Connection(mode) => (Key::Connection, mode.to_string()),
         PlannedValue::Probe(is_on) => (Key::Probe, is_on.to_string()),
         PlannedValue::ReadyPath(path) if !path.has_query => (Key::Ready, path.path.clone()),
+        PlannedValue::BootTimeout { seconds } => {
+            (Key::BootTimeout, format_duration(Duration::from_secs_f64(*seconds)))
+        }
         _ => return None,
     })
 }
@@ -233,6 +236,16 @@ mod tests {
         ] {
             assert_eq!(typed.all(key), [expected]);
         }
+    }
+
+    #[test]
+    fn a_server_is_given_as_long_to_boot_as_it_was_unless_another_time_is_typed() {
+        let value = PlannedValue::BootTimeout { seconds: 150.0 };
+        let records = [PlanRecord { value, source: PlanSource::PlanFile { line: 3 } }];
+        let again = |typed| with_earlier(typed, &records, "/srv/shop", None);
+        assert_eq!(again(Typed::default()).all(Key::BootTimeout), ["2m30s"]);
+        let own = Typed::default().with(Key::BootTimeout, "10m");
+        assert_eq!(again(own).all(Key::BootTimeout), ["10m"]);
     }
 
     #[test]

@@ -46,6 +46,10 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const LEAST_TIMEOUT: Duration = Duration::from_millis(10);
 /// Longer latencies are not distinguished.
 const MOST_TIMEOUT: Duration = Duration::from_secs(3600);
+/// Hardly any server boots in less.
+const LEAST_BOOT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Many trials start the server afresh: one that boots longer leaves little of a day to measure in.
+const MOST_BOOT_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Fixed, so that a run can be repeated.
 const DEFAULT_SEED: u64 = 1;
 const DEFAULT_STORE: &str = ".sweetspot/sweetspot.db";
@@ -116,6 +120,8 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
             .map(|it| records.of(it, |it| It::Soak { seconds: it.as_secs_f64() })),
         precision: records.of(precision(&settings)?, |it| It::Precision(*it)),
         app: records.of_app(subject, ready),
+        boot_timeout: boot_timeout(&settings)?
+            .map(|it| records.of(it, |it| It::BootTimeout { seconds: it.as_secs_f64() })),
         db_connections: records.of(db_connections, |it| It::DbConnections(*it)),
         seed: records.of(seed(&settings)?, |it| It::Seed(*it)),
         store: records.of_store(store(&settings), &surroundings.folder),
@@ -509,6 +515,12 @@ fn ready(settings: &Settings<'_>, targets: &[Target]) -> Result<Sourced<String>,
         let target = given.read_secret(|text| Target::new("GET", text.trim()))?;
         Ok(Sourced { value: target.value.path, source: target.source })
     })
+}
+
+/// How long a server may boot; `None`: as long as the place where it runs gives it by default.
+fn boot_timeout(settings: &Settings<'_>) -> Result<Option<Sourced<Duration>>, PlanError> {
+    let given = settings.get(Key::BootTimeout);
+    given.map(|given| duration_within(&given, LEAST_BOOT_TIMEOUT, MOST_BOOT_TIMEOUT)).transpose()
 }
 
 fn db_connections(

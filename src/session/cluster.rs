@@ -130,6 +130,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
         .with_given(plan.app.env.iter().map(|(name, value)| (&**name, &**value)))
         .with_requests(&plan.targets);
     let length = plan.budget + plan.soak.unwrap_or_default();
+    let around = AROUND + plan.boot_timeout.unwrap_or_default();
     let (arguments, files) = requests::of(&plan.targets, plan.timeout, "/files/");
     Ok(PodsSettings {
         namespace: found.namespace.clone(),
@@ -145,6 +146,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
         app: plan.app.clone(),
         changes: plan.changes.clone(),
         ready_path: plan.app.ready_path.clone(),
+        boot_timeout: plan.boot_timeout,
         connection: plan.connection,
         generators: cluster.generators,
         generator: PodOf {
@@ -152,7 +154,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
             pull_policy: cluster.generator_pull_policy.clone(),
             cpus: cluster.generator_cpus,
             memory_bytes: GENERATOR_MEMORY.0,
-            deadline: length + AROUND,
+            deadline: length + around,
             grace: kubernetes::GRACE,
             away_from: Default::default(),
         },

@@ -23,7 +23,8 @@ pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
 /// # Errors
 /// It does not come up, or AWS says no.
 pub fn apply(name: &ServiceName, record: &Path) -> Result<(), EcsError> {
-    ecs::apply(name, &remote::given(|name| env::var(name).ok()), record)
+    let value = |name: &str| env::var(name).ok();
+    ecs::apply(name, &remote::given(value), record, remote::given_time(value))
 }
 
 /// Puts a service back to what that file says; what is to be said of it.

@@ -30,6 +30,9 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
     hash.add(&format!("{:?} {:?} {:?}", plan.arrivals, plan.connection, plan.timeout));
     hash.add(&format!("{:?} {:?} {:?}", plan.budget, plan.db_connections, plan.seed));
     hash.add(&format!("{:?}", plan.changes));
+    // A server that did not boot in time may do so in another. Absent where none was given, as in
+    // sessions from before it could be.
+    plan.boot_timeout.iter().for_each(|time| hash.add(&format!("boot timeout {time:?}")));
     for target in &plan.targets {
         hash.add(&format!("{} {} {}", target.method, target.path, target.weight));
         target.headers.iter().for_each(|(name, value)| hash.add(&format!("{name}: {value}")));

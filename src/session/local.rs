@@ -10,7 +10,7 @@ use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::monitor::host;
 use crate::place::PlaceError;
-use crate::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
+use crate::place::local::{BOOT_PATIENCE, Local, LocalSettings, SYSTEM_PROGRAMS};
 use crate::plan::{Invoker, Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::server;
@@ -137,6 +137,34 @@ pub fn settings(plan: &Plan) -> Result<LocalSettings, PlaceError> {
         timeout: plan.timeout,
         cores: plan.cores,
         memory: plan.memory,
+        boot_patience: plan.boot_timeout.unwrap_or(BOOT_PATIENCE),
         ..LocalSettings::new(plan.app.clone(), adapter, plan.targets.clone())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::{Key, Typed, resolve};
+
+    #[test]
+    fn a_server_is_given_the_time_to_boot_that_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let [app, programs] = ["app", "programs"].map(|name| folder.path().join(name));
+        for (folder, file) in [(&app, "config.ru"), (&programs, "puma")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join(file), "run App\n").unwrap();
+        }
+        let surroundings = Surroundings::of_test(app, [programs]);
+        let patience = |typed: &Typed| {
+            let plan = resolve(typed, &surroundings).unwrap();
+            settings(&plan).unwrap().boot_patience
+        };
+        assert_eq!(patience(&Typed::default()), BOOT_PATIENCE);
+        let asked = Typed::default().with(Key::BootTimeout, "5m");
+        assert_eq!(patience(&asked), Duration::from_secs(300));
+    }
 }

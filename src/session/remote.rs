@@ -133,6 +133,7 @@ fn place(
         targets: plan.targets.clone(),
         connection: plan.connection,
         timeout: plan.timeout,
+        boot_patience: remote::boot_patience(plan.boot_timeout),
         secrets,
         store: plan.store.clone(),
     };

@@ -126,6 +126,10 @@ pub enum PlannedValue {
     /// numbers alone.
     DeployedVariables(Vec<String>),
     ReadyPath(PlannedPath),
+    /// How long the server may take from its start to its first answer; the default is not shown.
+    BootTimeout {
+        seconds: f64,
+    },
     /// Most that may be open at once.
     DbConnections(Option<u32>),
     Seed(u64),

@@ -45,6 +45,7 @@ env -i PATH="$PATH" HOME="$PWD" setsid puma --quiet --bind "tcp://$(cat address)
     -t "$2:$2" config.ru </dev/null >>log 2>&1 &
 echo "$!" >pid
 echo "$1 x $2" >setting
+[ -z "${SWEETSPOT_WITHIN_S:-}" ] || echo "$SWEETSPOT_WITHIN_S" >within
 "#;
 
 /// What runs elsewhere; ended with the test.
@@ -118,8 +119,12 @@ fn holds(path: &Path, text: &str) -> bool {
 fn an_app_elsewhere_is_tuned_by_its_own_commands_and_runs_as_before() {
     let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
     let more = ["--threads", "8", "--today", "1x8", "--observe", "sh", "--json"];
+    let more = [&more[..], &["--boot-timeout", "15m"]].concat();
     let ended = Running::begin(elsewhere.tune(&site, &more)).end();
     ended.assert_code(0);
+    let within_s = fs::read_to_string(elsewhere.path("within")).unwrap();
+    let within_s: u64 = within_s.trim().parse().unwrap();
+    assert!((600..=900).contains(&within_s), "more than the usual ten minutes: {within_s} s");
     let result = ended.json();
     assert_valid("tune.schema.json", &result);
     assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");

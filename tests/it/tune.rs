@@ -53,6 +53,7 @@ pub fn plan(folder: &TempDir) -> Plan {
         arrivals: Arrivals::Poisson,
         connection: ConnectionMode::Fresh,
         timeout: Duration::from_secs(10),
+        boot_timeout: None,
         db_connections: None,
         seed: 7,
         changes: Vec::new(),
@@ -537,6 +538,17 @@ fn what_was_measured_without_the_probe_is_not_taken_up_with_it() {
     let probed = Plan { app: App { is_probed: true, ..plan.app.clone() }, ..plan };
     let ended = tune_app(&probed, app());
     assert_ne!(ended.session.0, unfinished, "requests cost a little more with it");
+}
+
+#[test]
+fn what_was_measured_with_less_time_to_boot_is_not_taken_up_with_more() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let whole = tune_app(&Plan { store: folder.path().join("whole.db"), ..plan.clone() }, app());
+    let unfinished = first_events(&plan, &whole, 12);
+    let patient = Plan { boot_timeout: Some(Duration::from_secs(300)), ..plan };
+    let ended = tune_app(&patient, app());
+    assert_ne!(ended.session.0, unfinished, "what did not boot in time may do so now");
 }
 
 /// Stores the first `count` events of a session as a program that was killed leaves them.

@@ -47,6 +47,7 @@ impl Selection for Asked {
         (Key::Targets, "A file with more of them"),
         (Key::Header, "A header for every request; repeatable"),
         (Key::Env, "A variable for the app; repeatable"),
+        (Key::BootTimeout, "How long each server may take to answer, as of tune [default: 60s]"),
         (Key::Slo, "The goal within which the capacity is looked for, as of tune"),
         (Key::Budget, "The most time for measuring [default: 6m]"),
         (Key::Seed, "Seed of everything random [default: 1]"),

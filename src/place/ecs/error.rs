@@ -14,8 +14,6 @@ use super::aws::AwsError;
 pub enum EcsError {
     #[error(transparent)]
     Aws(#[from] AwsError),
-    #[error("aws {operation} answered something else than it should: {why}")]
-    Odd { operation: &'static str, why: serde_json::Error },
     #[error("there is no service {service} in cluster {cluster}, in this account and region")]
     NoService { cluster: String, service: String },
     #[error("service {service} is {status}; nothing can be tuned there")]
@@ -49,8 +47,13 @@ pub enum EcsError {
     Elsewhere { then: String, now: String },
     #[error("the service does not come up with it: {why}")]
     DoesNotComeUp { why: String },
-    #[error("the service was not stable after {minutes} minutes{why}")]
-    TooLate { minutes: u64, why: String },
+    #[error("the service was not stable after {minutes} minutes{longer}{why}")]
+    TooLate {
+        minutes: u64,
+        /// What gives it more time, with a semicolon before it; empty: nothing does.
+        longer: &'static str,
+        why: String,
+    },
     #[error("{}: {source}", path.display())]
     Record {
         path: PathBuf,

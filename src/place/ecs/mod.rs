@@ -26,9 +26,11 @@ pub use self::name::{NoServiceName, ServiceName};
 use self::record::Before;
 use self::service::{Rollout, Service};
 
-/// For a setting to be what the service runs: a little less than whoever has this run leaves to it.
+/// For a setting to be what the service runs, where nobody says how long; and so much sooner than
+/// whoever has this run gives it up.
 const TO_APPLY: Duration = Duration::from_secs(9 * 60 + 30);
-/// And to put it back.
+const SOONER: Duration = Duration::from_secs(30);
+/// To put it back.
 const TO_RESTORE: Duration = Duration::from_secs(14 * 60 + 30);
 
 /// Between two looks at a deployment.
@@ -68,7 +70,8 @@ pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
 }
 
 /// Has the service run one task with these variables, and waits until it does. `at`: where it is
-/// written down what it was before.
+/// written down what it was before; `within`: the time after which it is given up by whoever has
+/// this run, where they say so.
 ///
 /// # Errors
 /// It does not come up, somebody else deploys it, or AWS says no.
@@ -76,6 +79,7 @@ pub fn apply(
     name: &ServiceName,
     variables: &[(String, String)],
     at: &Path,
+    within: Option<Duration>,
 ) -> Result<(), EcsError> {
     let service = describe(name)?;
     let before = match Before::read(at)? {
@@ -103,7 +107,12 @@ pub fn apply(
     let made = made["taskDefinition"]["taskDefinitionArn"].as_str().unwrap_or_default();
     let grace = before.grace_s.map(|_| GRACE_S);
     update(name, (made, TASKS), grace, true)?;
-    wait(name, (made, &before), TO_APPLY)
+    wait(name, (made, &before), (to_apply(within), "; --boot-timeout gives it longer"))
+}
+
+/// A little less than whoever has this run leaves to it, so that it is told why.
+fn to_apply(within: Option<Duration>) -> Duration {
+    within.map_or(TO_APPLY, |within| within.saturating_sub(SOONER))
 }
 
 /// Puts a service back to what it was before the first setting, and removes what was made for them.
@@ -123,7 +132,7 @@ pub fn restore(at: &Path) -> Result<Option<(ServiceName, Restored)>, EcsError> {
     let tasks = if is_ours { before.desired_count } else { now.desired_count };
     let is_ours = now.health_check_grace_period_seconds == Some(GRACE_S);
     update(&name, (definition, tasks), before.grace_s.filter(|_| is_ours), false)?;
-    wait(&name, (definition, &before), TO_RESTORE)?;
+    wait(&name, (definition, &before), (TO_RESTORE, ""))?;
     for (group, seconds) in &before.drains {
         if around::drain(group)?.as_deref() == Some(around::SHORT_DRAIN) {
             around::set_drain(group, seconds)?;
@@ -187,13 +196,12 @@ fn describe(name: &ServiceName) -> Result<Service, EcsError> {
     const OPERATION: &str = "describe-services";
     let asked = ["--cluster", &name.cluster, "--services", &name.service];
     let found = ask(("ecs", OPERATION), &asked, None)?;
-    let one = found["services"].as_array().and_then(|all| all.first());
-    let one = one.ok_or_else(|| EcsError::NoService {
+    let one = found["services"].get(0).ok_or_else(|| EcsError::NoService {
         cluster: name.cluster.clone(),
         service: name.service.clone(),
     })?;
     let read = serde_json::from_value(one.clone());
-    read.map_err(|why| EcsError::Odd { operation: OPERATION, why })
+    read.map_err(|why| AwsError::Odd { operation: OPERATION.into(), why: why.to_string() }.into())
 }
 
 /// A task definition and its tags.
@@ -222,11 +230,11 @@ fn update(
     Ok(ask(("ecs", "update-service"), &[], Some(&request)).map(drop)?)
 }
 
-/// Waits until all tasks are of this revision.
+/// Waits until all tasks are of this revision. `longer`: what gives it more time than this.
 fn wait(
     name: &ServiceName,
     (definition, before): (&str, &Before),
-    patience: Duration,
+    (patience, longer): (Duration, &'static str),
 ) -> Result<(), EcsError> {
     let began = Instant::now();
     loop {
@@ -246,7 +254,7 @@ fn wait(
         if began.elapsed() >= patience {
             let minutes = patience.as_secs() / 60;
             let why = format!("{}{}", service.last_event(), last_words(name, &before.own_family));
-            return Err(EcsError::TooLate { minutes, why });
+            return Err(EcsError::TooLate { minutes, longer, why });
         }
         thread::sleep(LOOK);
     }
@@ -279,4 +287,17 @@ fn deregister(family: &str) -> Result<(), EcsError> {
         ask(("ecs", "deregister-task-definition"), &["--task-definition", arn], None)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_given_up_a_little_before_its_session_gives_it_up() {
+        assert_eq!(to_apply(None), Duration::from_secs(570));
+        assert_eq!(to_apply(Some(Duration::from_secs(600))), Duration::from_secs(570));
+        assert_eq!(to_apply(Some(Duration::from_secs(1800))), Duration::from_secs(1770));
+        assert_eq!(to_apply(Some(Duration::from_secs(20))), Duration::ZERO);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! In and out: values. Must not start anything.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use crate::server::{Adapter, App, PROBE_OPTIONS};
 use crate::terms::{Bytes, Change, ConnectionMode, Cores, Secrets, Target};
 
-/// A server that is not ready by then will not become so.
+/// A server that is not ready by then will not become so, unless the user gives it longer.
 pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// This program; stays the right one also when the file it was started from has been replaced.
@@ -28,6 +29,9 @@ pub fn scratch_places() -> Vec<PathBuf> {
 /// What to start, and with what.
 pub struct LocalSettings {
     pub app: App,
+    /// Names of those of the app's variables that the user did not give: their values are no more
+    /// secret than those of inherited ones.
+    pub public: BTreeSet<String>,
     /// What variants are made of.
     pub changes: Vec<Change>,
     pub adapter: &'static dyn Adapter,
@@ -57,6 +61,7 @@ impl LocalSettings {
     pub fn new(app: App, adapter: &'static dyn Adapter, targets: Vec<Target>) -> Self {
         Self {
             app,
+            public: BTreeSet::new(),
             changes: Vec::new(),
             adapter,
             targets,
@@ -75,9 +80,13 @@ impl LocalSettings {
     /// What must not be seen in what the server prints: the values that the user gave it and its
     /// requests, and those of inherited variables that say so.
     pub(super) fn secrets(&self) -> Secrets {
+        let env = self.app.env.iter().map(|(name, value)| (&**name, &**value));
+        let (public, given): (Vec<_>, Vec<_>) =
+            env.partition(|(name, _)| self.public.contains(*name));
         inherited_secrets()
             .with_inherited(self.app.start_env.iter().map(|(name, value)| (&**name, &**value)))
-            .with_given(self.app.env.iter().map(|(name, value)| (&**name, &**value)))
+            .with_inherited(public)
+            .with_given(given)
             .with_requests(&self.targets)
     }
 
@@ -120,5 +129,18 @@ mod tests {
         assert_eq!(options(true, None).as_deref(), Some("RUBYOPT of ours"));
         assert_eq!(options(true, Some("-W0")).as_deref(), Some("-W0"));
         assert_eq!(options(false, None), None, "it is inherited as it is");
+    }
+
+    #[test]
+    fn values_that_the_user_gave_are_not_shown_and_paths_that_were_inherited_are() {
+        let mut app = App::new("/srv/shop", Framework::Rack, "config.ru");
+        let variables = [("RUBYLIB", "/srv/own/lib"), ("GIVEN", "s3cret-of-ours")];
+        app.env.extend(variables.map(|(name, value)| (name.to_string(), value.to_string())));
+        let settings = LocalSettings {
+            public: ["RUBYLIB".to_string()].into(),
+            ..LocalSettings::new(app, find("puma").unwrap(), Vec::new())
+        };
+        let shown = settings.secrets().mask("/srv/own/lib/shop.rb: s3cret-of-ours");
+        assert_eq!(shown, "/srv/own/lib/shop.rb: [hidden]");
     }
 }

@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use self::away::Away;
 use self::command::Ran;
 use self::note::{Note, NoteError, Written};
-pub use self::settings::{Destination, RemoteSettings};
+use self::settings::BOOT_PATIENCE;
+pub use self::settings::{Destination, RemoteSettings, boot_patience};
 use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
 use super::watching;
@@ -35,9 +36,6 @@ use crate::terms::{
     LoadSecond, Machine, MachineDoubt, Remark, Secrets, StopRequest, StopSignal, Target, Task,
     Variant, Warning,
 };
-
-/// For a setting to be applied, and for the app to answer with it.
-const BOOT_PATIENCE: Duration = Duration::from_secs(600);
 
 /// To put it back; and where the user wants to end at once.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(900);
@@ -59,6 +57,9 @@ const TO_ANSWER: Duration = Duration::from_secs(10);
 const VARIABLES: &str = "SWEETSPOT_VARIABLES";
 /// Before the name of each, that of the variable with its value.
 const VALUE: &str = "SWEETSPOT_VALUE_";
+
+/// Has the seconds that are left to a command which applies a setting, and to what comes after it.
+const WITHIN: &str = "SWEETSPOT_WITHIN_S";
 
 /// The variable that tells a command which puts an app back where its session ran it.
 const FOLDER: &str = "SWEETSPOT_FOLDER";
@@ -161,7 +162,7 @@ impl Remote {
                     }
                 }
                 Answered::Not(None) if is_late => {
-                    let patience_s = BOOT_PATIENCE.as_secs_f64();
+                    let patience_s = self.settings.boot_patience.as_secs_f64();
                     let end = BootEnd::NotAnswered { target: target.to_string(), patience_s };
                     return Ok(Err(self.failure(BootFailureKind::NeverReady, end, &[])));
                 }
@@ -212,8 +213,10 @@ impl Remote {
         deadline: Instant,
     ) -> Result<Ran, PlaceError> {
         let patience = deadline.saturating_duration_since(Instant::now());
+        let mut env = env.clone();
+        env.insert(WITHIN.to_string(), patience.as_secs().to_string());
         let known_by = self.changed.as_ref().map(Note::command);
-        command::run(text, env, patience, &self.stop, known_by).map_err(no_shell)
+        command::run(text, &env, patience, &self.stop, known_by).map_err(no_shell)
     }
 
     fn failure(&self, kind: BootFailureKind, end: BootEnd, lines: &[String]) -> BootFailure {
@@ -313,7 +316,7 @@ impl Place for Remote {
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
         let env = environment(&app, configuration, !self.settings.hands_on);
         let began = Instant::now();
-        let deadline = began + BOOT_PATIENCE;
+        let deadline = began + self.settings.boot_patience;
         let ready = match self.apply(configuration, &env, deadline)? {
             Ok(()) => self.await_ready(configuration, &env, deadline)?,
             failed => failed,
@@ -381,7 +384,7 @@ impl Place for Remote {
         put_back(note, restore, &self.stop).map(drop).map_err(|lines| {
             let said = self.settings.secrets.mask_lines(&lines).join("\n");
             PlaceError::Elsewhere(format!(
-                "the app at {} could not be put back; do it with: sweetspot restore{}\n{said}",
+                "the app at {} could not be put back; do it with 'sweetspot restore{}'\n{said}",
                 self.settings.to.url,
                 note::of_store(&note::beside(&self.settings.store))
             ))
@@ -420,6 +423,12 @@ pub fn given(value: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let names = value(VARIABLES).unwrap_or_default();
     let one = |name: &str| Some((name.to_string(), value(&format!("{VALUE}{name}"))?));
     names.split(',').filter_map(one).collect()
+}
+
+/// The time that is left to a command of ours which applies a setting; `None`: nobody says so.
+/// `value`: that of a variable.
+pub fn given_time(value: impl Fn(&str) -> Option<String>) -> Option<Duration> {
+    value(WITHIN)?.parse().ok().map(Duration::from_secs)
 }
 
 /// Writes a file of the commands'; its folder is made.

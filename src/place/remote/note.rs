@@ -61,8 +61,8 @@ pub enum NoteError {
     #[error("another session changes this app and goes on ({} is locked)", path.display())]
     Held { path: PathBuf },
     #[error(
-        "a session that was cut off has left the app changed ({} says so); put it back with: \
-         sweetspot restore{}",
+        "a session that was cut off has left the app changed ({} says so); put it back with \
+         'sweetspot restore{}'",
         path.display(),
         of_store(path)
     )]
@@ -92,7 +92,9 @@ pub fn beside(store: &Path) -> PathBuf {
 /// What has to be typed for `restore` to find it.
 pub fn of_store(note: &Path) -> String {
     let text = note.display().to_string();
-    format!(" --store {}", text.strip_suffix(SUFFIX).unwrap_or(&text))
+    let store = text.strip_suffix(SUFFIX).unwrap_or(&text);
+    // No path holds the one byte that a shell cannot be told.
+    format!(" --store {}", shlex::try_quote(store).unwrap_or_default())
 }
 
 /// # Errors
@@ -258,6 +260,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = beside(&folder.path().join("results.db"));
         assert!(of_store(&path).ends_with("/results.db"));
+        let with_space = beside(Path::new("/srv/my shop/s.db"));
+        assert_eq!(of_store(&with_space), " --store '/srv/my shop/s.db'");
         let written =
             Written { url: "http://app1:3000".into(), restore: "undo it".into(), folder: None };
         assert!(Note::take_up(&path).unwrap().is_none());

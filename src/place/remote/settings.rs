@@ -11,6 +11,15 @@ use crate::load::TlsSettings;
 use crate::server::App;
 use crate::terms::{Change, Configuration, ConnectionMode, Machine, Secrets, Target};
 
+/// For a setting to be applied, and for the app to answer with it.
+pub const BOOT_PATIENCE: Duration = Duration::from_secs(600);
+
+/// The time for a setting to be applied and for the app to answer with it, where the user says how
+/// long the app may take to boot: at least the usual, since to apply a setting takes time too.
+pub fn boot_patience(asked: Option<Duration>) -> Duration {
+    asked.map_or(BOOT_PATIENCE, |asked| asked.max(BOOT_PATIENCE))
+}
+
 /// Where an app answers.
 #[derive(Clone)]
 pub struct Destination {
@@ -59,8 +68,23 @@ pub struct RemoteSettings {
     pub connection: ConnectionMode,
     /// From due to the last byte.
     pub timeout: Duration,
+    /// For a setting to be applied, and for the app to answer with it.
+    pub boot_patience: Duration,
     /// Masked in what commands print.
     pub secrets: Secrets,
     /// Where results are kept; beside it it is written down that the app has been changed.
     pub store: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_app_is_given_the_time_that_was_asked_for_and_never_less_than_usual() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        assert_eq!(boot_patience(None), minutes(10));
+        assert_eq!(boot_patience(Some(minutes(3))), minutes(10));
+        assert_eq!(boot_patience(Some(minutes(30))), minutes(30));
+    }
 }

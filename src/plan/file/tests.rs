@@ -83,8 +83,8 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
              connection, \
              timeout, budget, soak, precision, place, \
              namespace, context, generator-image, generator-image-pull-policy, parallel, \
-             generators, generator-cpus, probe, ready, user, db-connections, seed, store, env, \
-             headers, knob, target",
+             generators, generator-cpus, probe, ready, boot-timeout, user, db-connections, seed, \
+             store, env, headers, knob, target",
         ),
         ("colour = 1", "sweetspot.toml line 1: unknown key 'colour'; known keys: app,"),
         (

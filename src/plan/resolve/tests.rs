@@ -95,6 +95,7 @@ fn without_flags_and_plan_everything_has_its_default() {
     assert_eq!(plan.goal, PlannedGoal::FromUnloaded);
     assert_eq!(plan.store, here.surroundings.folder.join(".sweetspot/sweetspot.db"));
     assert_eq!((plan.cores, plan.memory, plan.db_connections), (None, None, None));
+    assert_eq!(plan.boot_timeout, None);
     assert!(!plan.assume_yes);
 }
 
@@ -123,6 +124,7 @@ const EVERY_SETTING: &[(Key, &str, &str, &str, &str)] = &[
     (Key::Precision, "precision", "\"2%\"", "0.05", "±5 %"),
     (Key::Probe, "probe", "true", "true", "on"),
     (Key::Ready, "ready path", "\"/up\"", "/health?token=x", "/health?…"),
+    (Key::BootTimeout, "boot timeout", "\"90s\"", "5m", "5m"),
     (Key::DbConnections, "db connections", "90", "40", "at most 40"),
     (Key::Seed, "seed", "7", "18446744073709551615", "18446744073709551615"),
 ];
@@ -235,6 +237,9 @@ fn impossible_values_are_named_with_place_value_and_way_out() {
         (Key::Budget, "10", "'10' is not a duration such as 500ms, 90s, 10m or 1h30m"),
         (Key::Budget, "19s", "it must lie between 20s and 24h"),
         (Key::Budget, "25h", "it must lie between 20s and 24h"),
+        (Key::BootTimeout, "120", "'120' is not a duration such as 500ms, 90s, 10m or 1h30m"),
+        (Key::BootTimeout, "999ms", "it must lie between 1s and 30m"),
+        (Key::BootTimeout, "31m", "it must lie between 1s and 30m"),
         (Key::Place, "cloud", "it is unknown; choose local or kubernetes"),
         (Key::DbConnections, "0", "it is no whole number from 1 to 1000000"),
         (Key::DbConnections, "many", "it is no whole number from 1 to 1000000"),
@@ -279,6 +284,14 @@ fn the_timeout_stays_above_the_goal() {
     assert!(error.contains("set a timeout above 8s"), "{error}");
     let errors_only = Typed::default().with(Key::Slo, "errors<1%").with(Key::Timeout, "50ms");
     assert_eq!(here.resolve(&errors_only).timeout, Duration::from_millis(50));
+}
+
+#[test]
+fn a_boot_timeout_is_kept_up_to_its_bounds() {
+    for (text, seconds) in [("1s", 1), ("2m30s", 150), ("30m", 1800)] {
+        let plan = Here::new("").resolve(&Typed::default().with(Key::BootTimeout, text));
+        assert_eq!(plan.boot_timeout, Some(Duration::from_secs(seconds)), "{text}");
+    }
 }
 
 #[test]

@@ -110,12 +110,13 @@ fn an_app_that_never_answers_and_one_that_never_boots_are_given_up() {
     let failure = start_failing(&mut impatient(&app, Duration::from_secs(4)), 1, 1);
     assert_eq!(failure.kind, NeverReady);
     assert_message(&failure, "GET / was not answered within 4 s");
+    assert_message(&failure, "--boot-timeout gives it longer");
     app.assert_nothing_is_left();
 
     let app = TestApp::new(&[("config.ru", "warn 'still thinking'; sleep\n")]);
     let failure = start_failing(&mut impatient(&app, Duration::from_secs(4)), 2, 1);
     assert_eq!(failure.kind, NeverReady);
-    assert_message(&failure, "0 of 2 processes had booted");
+    assert_message(&failure, "0 of 2 processes had booted within 4 s; --boot-timeout");
     assert!(failure.last_lines.join("\n").contains("still thinking"), "{failure:?}");
     app.assert_nothing_is_left();
 }
