@@ -3,6 +3,8 @@
 //! In: anything. Out: text that a terminal, a Markdown page or a spreadsheet shows, and does not
 //! act on. Computes only.
 
+use std::ops::Range;
+
 /// What changes how the text around it is drawn: control characters (escape sequences begin with
 /// one) and the marks that turn the reading direction.
 fn is_unprintable(c: char) -> bool {
@@ -131,18 +133,35 @@ fn char_width(c: char) -> usize {
 }
 
 /// Lines of at most `limit` columns, broken at spaces and between Japanese characters; a longer
-/// word is broken where it must be.
+/// word is broken where it must be. What stands in quotes, such as a command, is to be pasted: it
+/// is never broken, and the line that begins with it may be longer.
 pub fn wrap(text: &str, limit: usize) -> Vec<String> {
+    fill(text, limit, quoted)
+}
+
+/// As [`wrap()`], whatever is in quotes: for logs, in which these mean nothing to us. No line is
+/// longer.
+pub fn wrap_log(text: &str, limit: usize) -> Vec<String> {
+    fill(text, limit, |_| Vec::new())
+}
+
+/// `whole` says which parts of a text, as ranges of bytes, are not to be broken.
+fn fill(text: &str, limit: usize, whole: fn(&str) -> Vec<Range<usize>>) -> Vec<String> {
     let limit = limit.max(8);
     let mut wrapped = Vec::new();
     let mut current = String::new();
-    for word in words(&line(text)) {
-        for (at, piece) in pieces(&word).into_iter().enumerate() {
+    let text = line(text);
+    for word in words(&text, &whole(&text)) {
+        for (at, piece) in pieces(&word, &whole(&word)).into_iter().enumerate() {
             let space = usize::from(at == 0 && !current.is_empty());
             if !current.is_empty() && width(&current) + space + width(piece) > limit {
                 wrapped.push(std::mem::take(&mut current));
             } else if space > 0 {
                 current.push(' ');
+            }
+            if !whole(piece).is_empty() {
+                current.push_str(piece);
+                continue;
             }
             for c in piece.chars() {
                 if width(&current) + char_width(c) > limit {
@@ -156,21 +175,65 @@ pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     wrapped
 }
 
+/// The most characters of a quotation: no command is longer, and what is is broken as any text.
+const LONGEST_QUOTATION: usize = 1000;
+
+/// What of a text stands in quotes (`'` or `` ` ``), with these, as ranges of bytes. Quotes may
+/// stand within quotes; an apostrophe is none.
+fn quoted(text: &str) -> Vec<Range<usize>> {
+    let chars: Vec<(usize, char)> = text.char_indices().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        let last = opens(&chars, at).then(|| last_of_quotation(&chars, at)).flatten();
+        found.extend(last.map(|last| chars[at].0..chars[last].0 + 1));
+        at = last.unwrap_or(at) + 1;
+    }
+    found
+}
+
+/// Where the quotation ends that begins at `begin`.
+fn last_of_quotation(chars: &[(usize, char)], begin: usize) -> Option<usize> {
+    let mut open = vec![chars[begin].1];
+    let end = chars.len().min(begin + LONGEST_QUOTATION);
+    (begin + 1..end).find(|&at| {
+        let (c, after) = (chars[at].1, chars.get(at + 1).map(|it| it.1));
+        let closes = after.is_none_or(|c| !c.is_alphanumeric() || is_japanese(c));
+        if opens(chars, at) {
+            open.push(c);
+        } else if closes && open.last() == Some(&c) {
+            open.pop();
+        }
+        open.is_empty()
+    })
+}
+
+/// Is this the quote before the first word of a quotation?
+fn opens(chars: &[(usize, char)], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| chars[before].1);
+    let after = chars.get(at + 1).map(|it| it.1);
+    matches!(chars[at].1, '\'' | '`')
+        && before.is_none_or(|c| matches!(c, ' ' | '(' | '=' | ':') || is_japanese(c))
+        && after.is_some_and(|c| c != ' ')
+}
+
 /// A sentence on lines of 80 columns, ending in a line end.
 pub fn paragraph(text: &str) -> String {
     wrap(text, 80).join("\n") + "\n"
 }
 
 /// A word in pieces that a line may end after: Japanese has no spaces, so it breaks before and
-/// after its characters, but not where a closing mark would begin a line or an opening one end it.
-fn pieces(word: &str) -> Vec<&str> {
+/// after its characters, but not where a closing mark would begin a line or an opening one end it,
+/// nor inside of `whole`.
+fn pieces<'a>(word: &'a str, whole: &[Range<usize>]) -> Vec<&'a str> {
     let mut pieces = Vec::new();
     let mut begin = 0;
     let chars: Vec<(usize, char)> = word.char_indices().collect();
     for pair in chars.windows(2) {
         let (before, (at, after)) = (pair[0].1, pair[1]);
         // Words in katakana are long, and read badly in two lines.
-        let is_inside = is_katakana(before) && is_katakana(after);
+        let is_inside = is_katakana(before) && is_katakana(after)
+            || whole.iter().any(|range| range.start < at && range.contains(&at));
         let is_border = !is_inside && (is_japanese(before) || is_japanese(after));
         if is_border && !clings_to_next(before) && !clings_to_last(after) {
             pieces.push(&word[begin..at]);
@@ -199,14 +262,20 @@ fn clings_to_next(c: char) -> bool {
     matches!(c, '（' | '「' | '『' | '〜' | '(' | '[' | '/' | '-')
 }
 
-/// The words of a text; a figure and its unit are one (`6 min`, `97 %`).
-fn words(text: &str) -> Vec<String> {
+/// The words of a text; a figure and its unit are one (`6 min`, `97 %`), and so is each of `whole`.
+fn words(text: &str, whole: &[Range<usize>]) -> Vec<String> {
     const UNITS: &[&str] =
         &["s", "ms", "min", "h", "%", "MiB", "GiB", "KiB", "B", "秒", "分", "時間"];
+    let is_border = |at: &usize| !whole.iter().any(|range| range.contains(at));
+    let spaces = text.match_indices(' ').map(|(at, _)| at).filter(is_border);
+    let mut begin = 0;
     let mut words: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for end in spaces.chain([text.len()]) {
+        let word = &text[begin..end];
+        begin = end + 1;
         let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
         match words.last_mut() {
+            _ if word.is_empty() => {}
             Some(figure) if is_unit && figure.ends_with(|c: char| c.is_ascii_digit()) => {
                 figure.push(' ');
                 figure.push_str(word);
@@ -288,6 +357,47 @@ mod tests {
     }
 
     #[test]
+    fn what_is_to_be_pasted_stays_on_a_line_however_long_it_is() {
+        for (text, expected) in [
+            (
+                "write it with 'sweetspot report 3 -o markdown=report.md'.",
+                &["write it with", "'sweetspot report 3 -o markdown=report.md'."][..],
+            ),
+            (
+                "'sweetspot report 3 --store '/srv/my shop/s.db'', or 'sweetspot serve'",
+                &["'sweetspot report 3 --store '/srv/my shop/s.db'',", "or 'sweetspot serve'"],
+            ),
+            (
+                "--store \"/srv/it's my/s.db\" (`ulimit -n 65536` before `sweetspot load`)",
+                &[
+                    "--store \"/srv/it's",
+                    "my/s.db\"",
+                    "(`ulimit -n 65536`",
+                    "before `sweetspot load`)",
+                ],
+            ),
+            (
+                "-o csv=x.csv --slo='p95 < 200 ms' it's the users' own",
+                &["-o csv=x.csv", "--slo='p95 < 200 ms'", "it's the users' own"],
+            ),
+            // Nothing closes the first, and a quote of another kind none.
+            ("undefined `new_method' for 'one two'", &["undefined `new_method'", "for 'one two'"]),
+            (
+                "レポートは'sweetspot report 3 --store /srv/店 の/s.db'で作れます。",
+                &["レポートは", "'sweetspot report 3 --store /srv/店 の/s.db'", "で作れます。"],
+            ),
+            (
+                "サーバーには（'sweetspot load http://127.0.0.1/'）同じ負荷を",
+                &["サーバーには", "（'sweetspot load http://127.0.0.1/'）", "同じ負荷を"],
+            ),
+        ] {
+            assert_eq!(wrap(text, 24), expected, "{text}");
+        }
+        let endless = format!("'{}'", "word ".repeat(LONGEST_QUOTATION));
+        assert!(wrap(&endless, 24).iter().all(|line| width(line) <= 24));
+    }
+
+    #[test]
     fn lines_keep_to_their_width_whatever_is_in_them() {
         let text = "one two 🛒🛒🛒🛒🛒 averyveryverylongwordindeed end";
         for limit in [8, 12, 40] {
@@ -304,6 +414,9 @@ mod tests {
                 assert!(!wrapped.ends_with('（'), "{wrapped:?}");
             }
         }
+        let quoted = "see 'two words and a very very long quotation' there";
+        assert_eq!(wrap_log(quoted, 12).join(" "), quoted);
+        assert!(wrap_log(quoted, 12).iter().all(|line| width(line) <= 12));
         assert_eq!(shorten("/srv/applications/production/shop", 14), "/srv…tion/shop");
         assert_eq!(truncate("abcdef", 4), "abc…");
     }

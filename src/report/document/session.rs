@@ -177,6 +177,7 @@ fn latency(story: &Story, language: Language) -> Section {
 fn how_in_sentences(story: &Story, language: Language) -> Section {
     let say = language.phrases();
     let mut all = vec![sentences::method(story, language)];
+    let mut report = None;
     let machine = story.machine.as_ref();
     all.extend(machine.map(|it| say.measured_on(&say.machine(it))));
     all.extend(sentences::predictions_scored(story, language));
@@ -185,9 +186,13 @@ fn how_in_sentences(story: &Story, language: Language) -> Section {
     }
     if let Some(stored) = &story.stored {
         let store = outside::shorten(&outside::line(&stored.store), 60);
-        all.push(say.stored_as(stored.session, &store, &store_option(&stored.store)));
+        all.push(say.stored_as(stored.session, &store));
+        let (session, option) = (stored.session, store_option(&stored.store));
+        let text = format!("sweetspot report {session} -o markdown=report.md{option}");
+        report = Some(Block::Code { above: String::new(), syntax: "sh", text });
     }
-    Section::new("", all.into_iter().map(Block::Paragraph).collect()).only(Medium::Terminal)
+    let sentences = all.into_iter().map(Block::Paragraph);
+    Section::new("", sentences.chain(report).collect()).only(Medium::Terminal)
 }
 
 /// What names the store in a command to paste: all of its path, or nothing for the default one.
@@ -220,15 +225,20 @@ fn how(story: &Story, notes: Vec<String>, language: Language) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Stored;
+    use crate::report::render::text;
+    use crate::report::{Stored, Style};
 
-    /// Where the session is said to be stored, and the command for a report of it.
-    fn said(store: &str, language: Language) -> String {
+    /// What is printed of a session in this store, and where it is said to be stored.
+    fn said(store: &str, language: Language) -> (Vec<String>, String) {
         let started_at = "2026-11-20T18:46:44Z".to_string();
         let stored = Some(Stored { session: 3, store: store.to_string(), started_at });
         let section = how_in_sentences(&Story { stored, ..Story::default() }, language);
-        let Some(Block::Paragraph(last)) = section.blocks.last() else { panic!("{section:?}") };
-        last.clone()
+        let [.., Block::Paragraph(said), Block::Code { .. }] = &section.blocks[..] else {
+            panic!("{section:?}")
+        };
+        let said = said.clone();
+        let document = Document { language, sections: vec![section] };
+        (text(&document, Style { language, ..Style::PLAIN }), said)
     }
 
     #[test]
@@ -246,12 +256,12 @@ mod tests {
         ];
         for language in [Language::English, Language::Japanese] {
             for (store, option) in cases {
-                let command = format!("'sweetspot report 3 -o markdown=report.md{option}'");
-                let said = said(store, language);
-                assert!(said.contains(&command), "{said}");
+                let command = format!("    sweetspot report 3 -o markdown=report.md{option}");
+                let (lines, _) = said(store, language);
+                assert_eq!(lines.last(), Some(&command), "{lines:#?}");
             }
         }
-        let said = said(&long, Language::English);
+        let (_, said) = said(&long, Language::English);
         assert!(said.starts_with("Stored as session 3 in /srv/deep/deep/deep…"), "{said}");
     }
 }

@@ -3,7 +3,7 @@
 //! In: lines of a server. Out: lines that keep to the style's width. Computes only.
 
 use super::Style;
-use crate::report::outside::{line, truncate, width, wrap};
+use crate::report::outside::{line, truncate, width, wrap, wrap_log};
 
 /// The last lines of a server's log that are shown.
 const LOG_LINES: usize = 10;
@@ -33,7 +33,7 @@ fn log_line(text: &str, style: Style) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_string()];
     }
-    let mut rows = wrap(text, columns - 2);
+    let mut rows = wrap_log(text, columns - 2);
     if rows.len() > ROWS_OF_A_LOG_LINE {
         rows.truncate(ROWS_OF_A_LOG_LINE);
         if let Some(last) = rows.last_mut() {

@@ -379,11 +379,8 @@ impl Phrases for English {
         format!("Took up session {session}, from which {trials} were known.")
     }
 
-    fn stored_as(&self, session: i64, store: &str, option: &str) -> String {
-        format!(
-            "Stored as session {session} in {store}; write a report with 'sweetspot report \
-             {session} -o markdown=report.md{option}'."
-        )
+    fn stored_as(&self, session: i64, store: &str) -> String {
+        format!("Stored as session {session} in {store}; write a report with:")
     }
 
     fn stored_in(&self, session: i64, store: &str, begun: &str) -> String {

@@ -387,10 +387,9 @@ impl Phrases for Japanese {
         format!("セッション {session} を引き継ぎ、その{trials}を使いました。")
     }
 
-    fn stored_as(&self, session: i64, store: &str, option: &str) -> String {
+    fn stored_as(&self, session: i64, store: &str) -> String {
         format!(
-            "セッション {session} として {store} に保存しました。レポートは 'sweetspot report {session} -o \
-             markdown=report.md{option}' で作れます。"
+            "セッション {session} として {store} に保存しました。レポートは次のコマンドで作れます。"
         )
     }
 

@@ -323,7 +323,8 @@ pub trait Phrases: PlanPhrases + Sync {
     fn measured_on(&self, machine: &str) -> String;
     fn took_up(&self, session: i64, trials: &str) -> String;
     /// `option`: what names the store, empty for the usual one.
-    fn stored_as(&self, session: i64, store: &str, option: &str) -> String;
+    /// Before the command that writes a report.
+    fn stored_as(&self, session: i64, store: &str) -> String;
     fn stored_in(&self, session: i64, store: &str, begun: &str) -> String;
     fn off_by(&self, what: &str, percent: &str, settings: &str) -> String;
     fn predictions_off(&self, errors: &[String]) -> String;

@@ -117,6 +117,7 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Arrivals(Arrivals::Uniform) => "uniform".to_string(),
         PlannedValue::Connection(mode) => mode.to_string(),
         PlannedValue::Timeout { seconds }
+        | PlannedValue::BootTimeout { seconds }
         | PlannedValue::Budget { seconds }
         | PlannedValue::Soak { seconds } => format_duration(Duration::from_secs_f64(*seconds)),
         PlannedValue::Precision(None) => say.plan_word(PlanWord::AsTheBudgetAllows).to_string(),
@@ -263,6 +264,7 @@ mod tests {
             (It::Environment(Some("staging".into())), "staging", "staging"),
             (It::Variables(names()), "A, B (values not shown)", "A, B（値は表示しません）"),
             (It::ReadyPath("/up?key=1".into()), "/up?…", "/up?…"),
+            (It::BootTimeout { seconds: 180.0 }, "3m", "3m"),
             (It::DbConnections(None), "no limit", "上限なし"),
             (It::DbConnections(Some(6)), "at most 6", "最大 6"),
             (It::Seed(7), "7", "7"),

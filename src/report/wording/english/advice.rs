@@ -55,12 +55,12 @@ fn setting(advice: &SettingAdvice) -> String {
         ),
         SettingAdvice::UnicornNeedsFile { file } => format!(
             "Unicorn takes the number of workers from its configuration file alone, and this app \
-             has none: write these lines to {file} and start it with: unicorn -c {file}"
+             has none: write these lines to {file} and start it with 'unicorn -c {file}'"
         ),
         SettingAdvice::ThinNeedsFile { file } => format!(
             "Thin takes these numbers from its command line or from a file, and this app has none: \
              write these lines to {file}, with `socket: /run/thin.sock` or a `port:`, and start it \
-             with: thin start -C {file}"
+             with 'thin start -C {file}'"
         ),
         SettingAdvice::FixedInGunicornFile { file, counts: which } => format!(
             "no variable that {file} follows sets its {}: put these lines there, in place of its \
@@ -81,11 +81,11 @@ fn setting(advice: &SettingAdvice) -> String {
             .into(),
         SettingAdvice::MakesNoWorkers { entry, workers } => format!(
             "{entry} makes no workers that follow WEB_CONCURRENCY: put these lines beside it, or \
-             run {workers} processes of it behind a balancer, or pm2 start {entry} -i {workers}"
+             run {workers} processes of it behind a balancer, or 'pm2 start {entry} -i {workers}'"
         ),
         SettingAdvice::ReplacesPoolLines { php_version } => format!(
-            "put these lines in place of the pool's own pm lines, and load them with: systemctl \
-             reload php{php_version}-fpm (where it isn't Debian's: php-fpm)"
+            "put these lines in place of the pool's own pm lines, and load them with 'systemctl \
+             reload php{php_version}-fpm' (where it isn't Debian's: php-fpm)"
         ),
         SettingAdvice::PlaceStays { place } => {
             format!("{{{place}}} is the one that it has where it serves users")
@@ -106,15 +106,15 @@ fn host(advice: &HostAdvice) -> String {
              flight at the rate it holds; unsaid, 20 connections count as busy"
         ),
         HostAdvice::OnCloudRun { concurrency, cores, memory } => format!(
-            "on Cloud Run: gcloud run services update NAME --concurrency {concurrency} --cpu \
-             {cores} --memory {}Mi: what it works on at a time, or had in flight at the rate it \
+            "on Cloud Run: 'gcloud run services update NAME --concurrency {concurrency} --cpu \
+             {cores} --memory {}Mi': what it works on at a time, or had in flight at the rate it \
              holds; unsaid, an instance gets 80, and those beyond wait in it",
             memory.0 >> 20
         ),
         HostAdvice::OnHeroku { variables, dyno } => {
             let set = variables.iter().map(|(name, value)| format!(" {name}={value}"));
             let set: String = set.collect();
-            let set = if set.is_empty() { set } else { format!(": heroku config:set{set}") };
+            let set = if set.is_empty() { set } else { format!(": 'heroku config:set{set}'") };
             let dyno = dyno.map(|dyno| {
                 format!("; its memory fits a {} dyno, whose processor is another one", dyno.name())
             });

@@ -116,8 +116,8 @@ fn advice_on_machine(doubt: &MachineDoubt) -> &'static str {
             "measure on a machine with as much memory as the server will have"
         }
         MachineDoubt::CoresNotEnforced { .. } | MachineDoubt::MemoryNotEnforced { .. } => {
-            "run below a control group of yours (systemd-run --user --scope -p Delegate=yes \
-             sweetspot ...); otherwise read the result as one without this limit"
+            "run below a control group of yours ('systemd-run --user --scope -p Delegate=yes \
+             sweetspot ...'); otherwise read the result as one without this limit"
         }
         MachineDoubt::AppIsRoot => "name a user who may do less with --user NAME",
     }

@@ -56,13 +56,16 @@ fn connections(setting: Configuration) -> String {
     format!("{workers} x {threads} need up to {}, one for each thread", setting.slots())
 }
 
+/// After what has not come in time.
+const LONGER: &str = "; --boot-timeout gives it longer";
+
 fn ending(end: &BootEnd) -> String {
     match end {
         BootEnd::NotRun { error } => error.clone(),
         BootEnd::LogUnreadable { error } => format!("its log could not be read: {error}"),
         BootEnd::WorkersEndAtOnce => "its workers end as soon as they start".into(),
         BootEnd::TooFewBooted { booted, of, patience_s } => {
-            format!("{booted} of {of} processes had booted within {patience_s} s")
+            format!("{booted} of {of} processes had booted within {patience_s} s{LONGER}")
         }
         BootEnd::EndedEarly { how } => {
             format!("it ended before it was ready ({})", server_end(how))
@@ -71,12 +74,12 @@ fn ending(end: &BootEnd) -> String {
             format!("the command that applies it failed ({how})")
         }
         BootEnd::NotApplied { how: None } => {
-            "the command that applies it did not end in time".into()
+            format!("the command that applies it did not end in time{LONGER}")
         }
         BootEnd::NotSaidReady { how } => {
             let last = how.as_ref().map(|how| format!(" (the last time: {how})"));
             format!(
-                "the command that says when it is ready never succeeded{}",
+                "the command that says when it is ready never succeeded{}{LONGER}",
                 last.unwrap_or_default()
             )
         }
@@ -84,7 +87,7 @@ fn ending(end: &BootEnd) -> String {
             format!("{target} is answered with something that is not HTTP")
         }
         BootEnd::NotAnswered { target, patience_s } => {
-            format!("{target} was not answered within {patience_s} s of the start")
+            format!("{target} was not answered within {patience_s} s of the start{LONGER}")
         }
         BootEnd::NotGood { target, status, leads_to } => {
             let place = leads_to.as_ref().map(|place| format!(" and leads to {place}"));
@@ -267,7 +270,7 @@ mod tests {
             ),
             (
                 not_ready(None, BootEnd::TooFewBooted { booted: 1, of: 4, patience_s: 60.0 }, None),
-                "1 of 4 processes had booted within 60 s",
+                "1 of 4 processes had booted within 60 s; --boot-timeout gives it longer",
             ),
             (
                 not_ready(
@@ -275,7 +278,16 @@ mod tests {
                     BootEnd::TooFewBooted { booted: 0, of: 2, patience_s: 1.5 },
                     None,
                 ),
-                "SECRET_KEY_BASE is missing: 0 of 2 processes had booted within 1.5 s",
+                "SECRET_KEY_BASE is missing: 0 of 2 processes had booted within 1.5 s; \
+                 --boot-timeout gives it longer",
+            ),
+            (
+                not_ready(
+                    None,
+                    BootEnd::NotAnswered { target: "GET /".into(), patience_s: 60.0 },
+                    None,
+                ),
+                "GET / was not answered within 60 s of the start; --boot-timeout gives it longer",
             ),
         ] {
             assert_eq!(said, expected);

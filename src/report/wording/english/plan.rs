@@ -38,6 +38,7 @@ impl PlanPhrases for English {
             PlannedValue::Variables(_) => "variables",
             PlannedValue::DeployedVariables(_) => "deployed with",
             PlannedValue::ReadyPath(_) => "ready path",
+            PlannedValue::BootTimeout { .. } => "boot timeout",
             PlannedValue::DbConnections(_) => "db connections",
             PlannedValue::Seed(_) => "seed",
             PlannedValue::Store(_) => "store",

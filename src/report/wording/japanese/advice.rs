@@ -55,12 +55,12 @@ fn setting(advice: &SettingAdvice) -> String {
         ),
         SettingAdvice::UnicornNeedsFile { file } => format!(
             "Unicorn のワーカー数は設定ファイルでだけ決まりますが、このアプリにはありません。{file} \
-             にこれらの行を書き、こう起動してください: unicorn -c {file}"
+             にこれらの行を書き、こう起動してください: 'unicorn -c {file}'"
         ),
         SettingAdvice::ThinNeedsFile { file } => format!(
             "Thin のこれらの数はコマンドラインかファイルで決まりますが、このアプリにはありません。\
              {file} にこれらの行を `socket: /run/thin.sock` か `port:` とともに書き、こう起動してく\
-             ださい: thin start -C {file}"
+             ださい: 'thin start -C {file}'"
         ),
         SettingAdvice::FixedInGunicornFile { file, counts: which } => format!(
             "{file} の{}を決める環境変数がありません。元の行の代わりに、これらの行を書いてください",
@@ -80,12 +80,12 @@ fn setting(advice: &SettingAdvice) -> String {
             .into(),
         SettingAdvice::MakesNoWorkers { entry, workers } => format!(
             "{entry} は WEB_CONCURRENCY に従うワーカーを作りません。これらの行を横に置くか、ロードバ\
-             ランサーの後ろで {workers} プロセス動かすか、pm2 start {entry} -i {workers} を使ってくだ\
-             さい"
+             ランサーの後ろで {workers} プロセス動かすか、'pm2 start {entry} -i {workers}' を使ってく\
+             ださい"
         ),
         SettingAdvice::ReplacesPoolLines { php_version } => format!(
-            "プールの pm の行の代わりにこれらの行を書き、読み込んでください: systemctl reload \
-             php{php_version}-fpm（Debian 以外では php-fpm）"
+            "プールの pm の行の代わりにこれらの行を書き、読み込んでください: 'systemctl reload \
+             php{php_version}-fpm'（Debian 以外では php-fpm）"
         ),
         SettingAdvice::PlaceStays { place } => {
             format!("{{{place}}} には、本番で使うものが入ります")
@@ -106,15 +106,15 @@ fn host(advice: &HostAdvice) -> String {
              処理中だった数です。指定がなければ、接続 20 本で混雑とみなされます"
         ),
         HostAdvice::OnCloudRun { concurrency, cores, memory } => format!(
-            "Cloud Run では gcloud run services update NAME --concurrency {concurrency} --cpu \
-             {cores} --memory {}Mi: 同時に処理できる数、または、さばけるレートで処理中だった数です。\
+            "Cloud Run では 'gcloud run services update NAME --concurrency {concurrency} --cpu \
+             {cores} --memory {}Mi': 同時に処理できる数、または、さばけるレートで処理中だった数です。\
              指定がなければ 1 インスタンスに 80 まで届き、あふれた分はその中で待ちます",
             memory.0 >> 20
         ),
         HostAdvice::OnHeroku { variables, dyno } => {
             let set = variables.iter().map(|(name, value)| format!(" {name}={value}"));
             let set: String = set.collect();
-            let set = if set.is_empty() { set } else { format!(" heroku config:set{set}") };
+            let set = if set.is_empty() { set } else { format!(" 'heroku config:set{set}'") };
             let dyno = dyno.map(|dyno| {
                 format!("。メモリは {} の dyno に収まりますが、プロセッサは別物です", dyno.name())
             });

@@ -114,8 +114,8 @@ fn advice_on_machine(doubt: &MachineDoubt) -> &'static str {
         MachineDoubt::FewerCores { .. } => "サーバーと同じコア数のマシンで計測してください",
         MachineDoubt::LessMemory { .. } => "サーバーと同じメモリ量のマシンで計測してください",
         MachineDoubt::CoresNotEnforced { .. } | MachineDoubt::MemoryNotEnforced { .. } => {
-            "自分の control group の下で実行してください（systemd-run --user --scope -p Delegate=yes \
-             sweetspot ...）。そうでなければ、上限のない結果として読んでください"
+            "自分の control group の下で実行してください（'systemd-run --user --scope -p Delegate=yes \
+             sweetspot ...'）。そうでなければ、上限のない結果として読んでください"
         }
         MachineDoubt::AppIsRoot => "権限の少ないユーザーを --user NAME で指定してください",
     }

@@ -60,13 +60,16 @@ fn connections(setting: Configuration) -> String {
     format!("{workers} x {threads} には最大 {most} 接続（1 スレッドに 1 つ）が必要です")
 }
 
+/// After what has not come in time.
+const LONGER: &str = "（--boot-timeout で延ばせます）";
+
 fn ending(end: &BootEnd) -> String {
     match end {
         BootEnd::NotRun { error } => error.clone(),
         BootEnd::LogUnreadable { error } => format!("ログを読めませんでした: {error}"),
         BootEnd::WorkersEndAtOnce => "ワーカーが起動するとすぐに終了します".into(),
         BootEnd::TooFewBooted { booted, of, patience_s } => {
-            format!("{patience_s} 秒以内に起動したのは {of} プロセスのうち {booted} でした")
+            format!("{patience_s} 秒以内に起動したのは {of} プロセスのうち {booted} でした{LONGER}")
         }
         BootEnd::EndedEarly { how } => {
             format!("準備ができる前に終了しました（{}）", server_end(how))
@@ -75,16 +78,16 @@ fn ending(end: &BootEnd) -> String {
             format!("設定を適用するコマンドが失敗しました（{}）", process_end(how))
         }
         BootEnd::NotApplied { how: None } => {
-            "設定を適用するコマンドが時間内に終わりませんでした".into()
+            format!("設定を適用するコマンドが時間内に終わりませんでした{LONGER}")
         }
         BootEnd::NotSaidReady { how } => {
             let last = how.as_ref().map(|how| format!("（最後: {}）", process_end(how)));
             let last = last.unwrap_or_default();
-            format!("準備完了を確かめるコマンドが一度も成功しませんでした{last}")
+            format!("準備完了を確かめるコマンドが一度も成功しませんでした{last}{LONGER}")
         }
         BootEnd::NotHttp { target } => format!("{target} に HTTP でない応答が返ります"),
         BootEnd::NotAnswered { target, patience_s } => {
-            format!("起動から {patience_s} 秒以内に {target} の応答がありませんでした")
+            format!("起動から {patience_s} 秒以内に {target} の応答がありませんでした{LONGER}")
         }
         BootEnd::NotGood { target, status, leads_to } => {
             let place = leads_to.as_ref().map(|place| format!("（{place} へ転送）"));

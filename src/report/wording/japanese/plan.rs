@@ -38,6 +38,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::Variables(_) => "環境変数",
             PlannedValue::DeployedVariables(_) => "本番の環境変数",
             PlannedValue::ReadyPath(_) => "起動確認のパス",
+            PlannedValue::BootTimeout { .. } => "起動の待ち時間",
             PlannedValue::DbConnections(_) => "DB 接続",
             PlannedValue::Seed(_) => "乱数の種",
             PlannedValue::Store(_) => "保存先",
