@@ -60,6 +60,7 @@ use recommend::{Ending, Standing, to_recommend};
 use screen::Screen;
 use screened::Knobs;
 use soak::{Lasting, LongRun};
+use unloaded::Attempt;
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
 pub use ask::{Ask, Told, TrialRequest};
@@ -82,11 +83,8 @@ pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 /// How far the search is.
 #[derive(Debug, Clone)]
 enum Stage {
-    /// The current configuration with one client: the floor of latency, and the goal. Once more for
-    /// longer where that told too little.
-    Unloaded {
-        is_longer: bool,
-    },
+    /// The current configuration with one client: the floor of latency, and the goal.
+    Unloaded(Attempt),
     /// The current configuration's capacity, then that of promising ones: one after another, or as
     /// many at once as there are places.
     Race(Vec<Climb>),
@@ -126,7 +124,7 @@ impl Search {
     pub fn new(plan: SearchPlan) -> Self {
         Self {
             ledger: Ledger::new(plan),
-            stage: Stage::Unloaded { is_longer: false },
+            stage: Stage::Unloaded(Attempt::First),
             endings: Vec::new(),
             knobs: Knobs::default(),
             setbacks: BTreeMap::new(),
@@ -163,7 +161,7 @@ impl Search {
     fn requests(&self) -> Vec<TrialRequest> {
         let ledger = &self.ledger;
         let all = match &self.stage {
-            Stage::Unloaded { is_longer } => vec![unloaded::request(ledger, *is_longer)],
+            Stage::Unloaded(attempt) => vec![unloaded::request(ledger, *attempt)],
             Stage::Race(climbs) => climbs.iter().filter_map(|it| it.request(ledger)).collect(),
             Stage::Confirm(confirm) => confirm.requests(ledger),
             Stage::Hold(hold) => Vec::from_iter(hold.request(ledger)),
@@ -226,7 +224,7 @@ impl Search {
                     (Stage::Soak(long_run), _) => long_run.end(obstacle),
                     (Stage::Check(check), _) => check.give_up(),
                     // What is asked for alone is asked for whatever is known of the setting.
-                    (Stage::Unloaded { .. }, _) => {
+                    (Stage::Unloaded(_), _) => {
                         self.ledger.cell_mut(configuration).rule_out(obstacle);
                         self.stage = Stage::Done;
                     }
@@ -287,10 +285,10 @@ impl Search {
     fn take(&mut self, summary: &TrialSummary) {
         self.setbacks.remove(&Arm::of_trial(summary));
         let ledger = &mut self.ledger;
-        if let Stage::Unloaded { is_longer } = &mut self.stage
-            && unloaded::is_too_early(ledger, summary)
-            && !std::mem::replace(is_longer, true)
+        if let Stage::Unloaded(attempt @ Attempt::First) = &mut self.stage
+            && let Some(next) = unloaded::in_place_of_first(ledger, summary)
         {
+            *attempt = next;
             return;
         }
         let summary = &ledger.at_any_rate.apart(summary);
@@ -305,7 +303,7 @@ impl Search {
             return;
         }
         match &mut self.stage {
-            Stage::Unloaded { .. } => {
+            Stage::Unloaded(_) => {
                 self.stage = match unloaded::take(ledger, summary) {
                     true => Stage::Race(vec![Climb::new(ledger.plan.current, None, None)]),
                     false => Stage::Done,
@@ -345,7 +343,7 @@ impl Search {
             ledger.cell_mut(summary.configuration).rule_out(Obstacle::DiedTwice);
         }
         let note = match &mut self.stage {
-            Stage::Unloaded { .. } => SearchNote::AloneNotMeasured { why },
+            Stage::Unloaded(_) => SearchNote::AloneNotMeasured { why },
             Stage::Confirm(confirm) => {
                 let configuration = summary.configuration;
                 confirm.leave_out(ledger, configuration);
@@ -381,7 +379,7 @@ impl Search {
     fn advance(&mut self) {
         let ledger = &mut self.ledger;
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Unloaded { .. } | Stage::Soak(_) | Stage::Done => Stage::Done,
+            Stage::Unloaded(_) | Stage::Soak(_) | Stage::Done => Stage::Done,
             Stage::Race(_) => match race::next_candidate(ledger) {
                 Some(climb) => Stage::Race(vec![climb]),
                 None => Confirm::begin(ledger).map_or_else(|| self.begin_hold(), Stage::Confirm),

@@ -10,25 +10,37 @@ use super::plan::{goal_from_unloaded, is_goal_its_own};
 use crate::model::{self, Sizes};
 use crate::terms::{Goals, Offered, SearchNote, TrialPurpose, TrialSummary, Verdict, WarmUpKind};
 
-/// `is_longer`: the first one told too little, as [`is_too_early`] says.
-pub(super) fn request(ledger: &Ledger, is_longer: bool) -> TrialRequest {
+/// Which measurement of one client alone it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    First,
+    /// As long as the first.
+    Again,
+    /// For much longer.
+    Longer,
+}
+
+pub(super) fn request(ledger: &Ledger, attempt: Attempt) -> TrialRequest {
     let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
-    let (share, least_s, most_s) = if is_longer { (0.1, 15.0, 120.0) } else { (0.015, 3.0, 15.0) };
+    let (share, least_s, most_s) = match attempt {
+        Attempt::First | Attempt::Again => (0.015, 3.0, 15.0),
+        Attempt::Longer => (0.1, 15.0, 120.0),
+    };
     let duration = ledger.plan.seconds(share, least_s, most_s);
     TrialRequest::new(ledger.plan.current, TrialPurpose::Unloaded, offered, SETTLE, duration)
 }
 
-/// Is it to be measured once more, for longer: no request began in the time, or the server was
-/// still cold and the goal would be missed, or set, by that?
-pub(super) fn is_too_early(ledger: &Ledger, summary: &TrialSummary) -> bool {
+/// The measurement that stands in place of the first, where that told too little: no request began
+/// in the time, or the server was still cold, and by that the goal would be missed, or set.
+pub(super) fn in_place_of_first(ledger: &Ledger, summary: &TrialSummary) -> Option<Attempt> {
     let load = &summary.summary;
     let is_cold = matches!(summary.warm_up.kind, WarmUpKind::Warmed | WarmUpKind::NotSteady);
     let p95 = Duration::from_secs_f64(model::common_p95_s(load));
-    let is_decisive = match ledger.slo {
-        Some(_) => summary.verdict == Verdict::No,
-        None => is_goal_its_own(p95),
-    };
-    load.due == 0 || (is_cold && is_decisive)
+    match ledger.slo {
+        _ if load.due == 0 => Some(Attempt::Longer),
+        Some(_) => (is_cold && summary.verdict == Verdict::No).then_some(Attempt::Longer),
+        None => (is_cold && is_goal_its_own(p95)).then_some(Attempt::Again),
+    }
 }
 
 /// Takes the result. False where even one client alone misses the goals, or no request began in the

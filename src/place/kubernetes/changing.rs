@@ -20,8 +20,8 @@ pub enum ChangeError {
     None { name: String },
     /// A session that was cut off has left it changed.
     #[error(
-        "a session that was cut off has left the {what} {name} changed; put it back with: \
-         sweetspot restore --deployment {name}"
+        "a session that was cut off has left the {what} {name} changed; put it back with \
+         'sweetspot restore --deployment {name}'"
     )]
     LeftChanged { name: String, what: &'static str },
     /// Somebody else has changed it since we did.

@@ -523,8 +523,8 @@ impl Place for Pods<'_> {
         self.changing.put_back(waits).map_err(|error| {
             let name = &self.settings.deployment;
             PlaceError::Elsewhere(format!(
-                "Deployment {name} could not be put back: {error}; do it with: sweetspot restore \
-                 --deployment {name} --namespace {}",
+                "Deployment {name} could not be put back: {error}; do it with 'sweetspot \
+                 restore --deployment {name} --namespace {}'",
                 self.settings.namespace
             ))
         })
