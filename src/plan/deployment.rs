@@ -61,6 +61,8 @@ pub struct Deployment {
     /// That of the hosts first, then an image's, then a Procfile's.
     pub commands: Vec<Command>,
     pub variables: Variables,
+    /// Numbers by any name, for flags that name them.
+    numbers: Variables,
     /// Those that have more flags for a server.
     more_flags: Variables,
 }
@@ -84,6 +86,9 @@ impl Deployment {
             let sizes = said.variables.iter().filter(|(name, value)| is_size(name, value));
             let sizes = sizes.map(|(name, value)| (name.clone(), (value.clone(), *file)));
             deployment.variables.extend(sizes);
+            let numbers = said.variables.iter().filter(|(_, value)| value.parse::<u64>().is_ok());
+            let numbers = numbers.map(|(name, value)| (name.clone(), (value.clone(), *file)));
+            deployment.numbers.extend(numbers);
             let flags = said.variables.iter().filter(|(name, _)| has_flags(name)).cloned();
             deployment.more_flags.extend(flags.map(|(name, value)| (name, (value, *file))));
         }
@@ -122,10 +127,18 @@ impl Deployment {
                 }
             }
         }
-        let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
+        let said = |name: &str| value(&self.variables, name).or_else(|| value(&self.numbers, name));
+        let of = |name: &str| given(name).or_else(|| said(name));
         let is_given = names.variable.is_some_and(|name| given(name).is_some());
         let more = self.more_of(names).filter(|_| !is_given);
-        let own = command.and_then(|command| command.given(&programs, names));
+        let own = command.and_then(|command| {
+            let mut all =
+                command.behind(&programs).map(|words| Given { words, file: command.file });
+            all.find(|it| {
+                let is_kept = || Kept::of(&it.words, names.kept, app, &of) != Kept::default();
+                flags(std::slice::from_ref(it), names, &of).is_some() || is_kept()
+            })
+        });
         let all: Vec<Given> = more.into_iter().chain(own).collect();
         app.flags = flags(&all, names, &of);
         app.worker_kind = app.commands_kind().or(app.worker_kind.take());
@@ -204,12 +217,6 @@ impl Command {
 
     fn starts(&self, programs: &[&str]) -> bool {
         self.behind(programs).next().is_some()
-    }
-
-    /// What it gives one of these programs, where any of these flags is among it.
-    fn given(&self, programs: &[&str], names: FlagNames) -> Option<Given> {
-        let mut all = self.behind(programs).map(|words| Given { words, file: self.file });
-        all.find(|it| it.has_any(names))
     }
 
     /// The variables that its programs are given before them.
@@ -497,7 +504,7 @@ mod tests {
         assert_eq!(kept(&[("Dockerfile", more)]), flags);
         let own = ("Procfile", "web: sh -c \"gunicorn -w 3 -t 60 shop:app\"\n");
         let both = "--timeout=9 --timeout=60".to_string();
-        let first = of("Procfile", "-w 3 --threads 2");
+        let first = of("Procfile", "-w 3");
         assert_eq!(kept(&[("Dockerfile", more), own]), (first, both, 0), "the last one counts");
         let inherited = with(Some("--timeout 5"), &[("Dockerfile", more)]);
         assert_eq!(inherited, (of("", ""), String::new(), 0), "gunicorn reads it by itself");

@@ -198,9 +198,12 @@ impl Answering<'_> {
         let known = capacity(self.ledger, chosen)?;
         let ending = self.standing.ending_of(chosen).map(|ending| ending.capacity);
         let printed = ending.unwrap_or_else(|| self.untried(known));
-        let rps = match configuration == chosen {
-            true => printed,
-            false => {
+        let is_asked = self.ledger.plan.objective.rate_rps().is_some();
+        let own = self.standing.ending_of(configuration).filter(|_| is_asked);
+        let rps = match own {
+            _ if configuration == chosen => printed,
+            Some(ending) => ending.capacity,
+            None => {
                 let value = measured.value * printed.value / known.value;
                 let (low, high) = (measured.low.min(value), measured.high.max(value));
                 Estimate { value, low, high, count: measured.count }

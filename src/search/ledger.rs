@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::at_any_rate::AtAnyRate;
 use super::cell::Cell;
-use super::constants::{SHORT_BUDGET, USUAL_CV2};
+use super::constants::{SHORT_BUDGET, START_MOST_S, USUAL_CV2};
 use super::plan::SearchPlan;
 use super::steady::Sight;
 use super::warmth::Warmth;
@@ -104,7 +104,7 @@ impl Ledger {
         if summary.start > self.starts {
             self.starts = summary.start;
             // A moving mean: one slow boot must not shape the rest of the session.
-            self.start_cost_s = 0.7 * self.start_cost_s + 0.3 * cost_s.clamp(0.0, 120.0);
+            self.start_cost_s = 0.7 * self.start_cost_s + 0.3 * cost_s.clamp(0.0, START_MOST_S);
         }
     }
 

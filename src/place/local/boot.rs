@@ -189,13 +189,17 @@ impl Boot<'_> {
 
     fn ask_until_good(&mut self, target: &Target) -> Result<(), End> {
         let first = Instant::now();
+        // A proxy answers for a server that does not listen yet.
+        let is_for_another = self.recipe.proxy.is_some() && self.recipe.ready_line.is_none();
+        let left = self.deadline().saturating_duration_since(first);
+        let warming_up = if is_for_another { left } else { WARMING_UP };
         loop {
             let end = match self.ask(target)? {
                 Ok(reply) => match judge(&reply) {
                     None => return Ok(()),
                     Some(kind) => {
                         let may_recover = matches!(reply.status, 502..=504);
-                        (!may_recover || first.elapsed() >= WARMING_UP)
+                        (!may_recover || first.elapsed() >= warming_up)
                             .then(|| (kind, answered(target, &reply, self.secrets)))
                     }
                 },

@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 use self::away::Away;
 use self::command::Ran;
 use self::note::{Note, NoteError, Written};
-use self::settings::BOOT_PATIENCE;
 pub use self::settings::{Destination, RemoteSettings, boot_patience};
 use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
@@ -36,6 +35,9 @@ use crate::terms::{
     LoadSecond, Machine, MachineDoubt, Remark, Secrets, StopRequest, StopSignal, Target, Task,
     Variant, Warning,
 };
+
+/// For a command that a session which was cut off has left running: the longest boot timeout.
+const COMMAND_LEFT_MOST: Duration = Duration::from_secs(1800);
 
 /// To put it back; and where the user wants to end at once.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(900);
@@ -515,7 +517,7 @@ fn await_command(
         if stop.is_raised() {
             return Err(PlaceError::Stopped);
         }
-        if began.elapsed() > BOOT_PATIENCE {
+        if began.elapsed() > COMMAND_LEFT_MOST {
             let why = format!(
                 "a command of the session that was cut off still changes the app (process {pid}); \
                  end it, and put the app back then"

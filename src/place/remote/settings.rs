@@ -12,7 +12,7 @@ use crate::server::App;
 use crate::terms::{Change, Configuration, ConnectionMode, Machine, Secrets, Target};
 
 /// For a setting to be applied, and for the app to answer with it.
-pub const BOOT_PATIENCE: Duration = Duration::from_secs(600);
+const BOOT_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The time for a setting to be applied and for the app to answer with it, where the user says how
 /// long the app may take to boot: at least the usual, since to apply a setting takes time too.

@@ -4,21 +4,12 @@
 //! In: words. Out: flags with their values. Only computes.
 
 use super::shell::{expanded, least_and_most, variable};
-use crate::server::{FlagNames, Flags, KeptFlag, MinThreads, Obeys};
+use crate::server::{FlagNames, Flags, MinThreads, Obeys};
 
 /// What a server is given by a command, or by the variable that has more of its flags.
 pub struct Given {
     pub words: Vec<String>,
     pub file: &'static str,
-}
-
-impl Given {
-    /// Is any flag among these that is read?
-    pub fn has_any(&self, names: FlagNames) -> bool {
-        let mut all = [names.workers, names.threads, names.kind].concat();
-        all.extend(names.kept.iter().flat_map(KeptFlag::names));
-        all_given(&self.words, &all).next().is_some()
-    }
 }
 
 /// The flags of these; what is given last comes before what is given first.
@@ -33,7 +24,7 @@ pub fn flags(
     let counts = [&workers, &threads].into_iter().flatten();
     let file = counts.clone().next().map(|it| it.file).or(given.last().map(|it| it.file))?;
     let flags = Flags {
-        fixed: counts.filter_map(Count::fixed).collect(),
+        fixed: counts.filter(|it| it.file == file).filter_map(Count::fixed).collect(),
         kind: kind.and_then(|(_, text)| expanded(text, of)).filter(|it| !it.is_empty()),
         obeys: obeys(workers.as_ref(), threads.as_ref()),
         workers: workers.map(|it| it.number),

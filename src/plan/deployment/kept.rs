@@ -66,12 +66,14 @@ fn text<'a>(flag: &KeptFlag, word: &'a str, next: &'a str) -> Option<&'a str> {
     }
 }
 
-/// The folders that are meant, below the app's: its own has its modules anyway.
+/// The folders that are meant, below the app's: its own has its modules anyway. From the root, as
+/// gunicorn changes its folder before it looks for others.
 fn folders(app: &App, value: &str) -> Option<String> {
     let module = app.entry.split(':').next().unwrap_or_default();
     let meant = value.split(',').filter_map(|word| folder_with(&app.folder, word, module));
-    let below = meant.map(|it| it.display().to_string()).filter(|it| !it.is_empty());
-    let all = below.collect::<Vec<_>>().join(",");
+    let below = meant.filter(|it| !it.as_os_str().is_empty());
+    let all: Vec<String> = below.map(|it| app.folder.join(it).display().to_string()).collect();
+    let all = all.join(",");
     (!all.is_empty()).then_some(all)
 }
 
@@ -92,7 +94,7 @@ mod tests {
     ];
 
     /// What is kept of a command's arguments by an app with `src/main.py`, `lib/` and `.env`, where
-    /// `SECONDS` is 9.
+    /// `SECONDS` is 9; `@` stands for its folder.
     fn kept(arguments: &str) -> (String, Vec<Pair>) {
         let folder = tempfile::tempdir().unwrap();
         for below in ["src", "lib"] {
@@ -104,7 +106,8 @@ mod tests {
         let app = App::new(folder.path(), Framework::Wsgi, "main:app");
         let of = |name: &str| (name == "SECONDS").then(|| "9".to_string());
         let kept = Kept::of(&unquoted(arguments), LIST, &app, &of);
-        (kept.flags.join(" "), kept.variables)
+        let root = format!("{}/", folder.path().display());
+        (kept.flags.join(" ").replace(&root, "@/"), kept.variables)
     }
 
     #[test]
@@ -118,8 +121,8 @@ mod tests {
             ("--preloaded --timeouts 3 -t", ""),
             ("--env-file /app/.env", "--env-file=.env"),
             ("--env-file gone.env", ""),
-            ("--pythonpath src,gone,lib", "--pythonpath=src,lib"),
-            ("--pythonpath=/app/src", "--pythonpath=src"),
+            ("--pythonpath src,gone,lib", "--pythonpath=@/src,@/lib"),
+            ("--pythonpath=/app/src", "--pythonpath=@/src"),
             ("--pythonpath .", ""),
         ] {
             assert_eq!(kept(arguments), (expected.to_string(), Vec::new()), "{arguments}");

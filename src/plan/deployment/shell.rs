@@ -11,7 +11,8 @@ const SPEAK: [&str; 12] = [
 ];
 
 /// Words behind which a command's variables may stand: `env A=1 puma`.
-const BEFORE: [&str; 7] = ["env", "export", "exec", "cross-env", "then", "else", "do"];
+const BEFORE: [&str; 12] =
+    ["env", "export", "exec", "cross-env", "then", "else", "do", "sudo", "declare", "!", "{", "("];
 
 /// A command as the shell takes it apart.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub fn invocations(text: &str) -> Vec<Invocation> {
         if invocation.words.first().is_some_and(|first| SPEAK.contains(&first.as_str())) {
             continue;
         }
-        let is_command = |word: &&String| word.contains(char::is_whitespace);
+        let is_command = |word: &&String| word.contains(char::is_whitespace) && *word != text;
         let inner = invocation.words.iter().filter(is_command);
         let inner: Vec<Invocation> = inner.flat_map(|word| invocations(word)).collect();
         found.push(invocation);
@@ -45,7 +46,8 @@ fn invocation(words: Vec<String>) -> Invocation {
     for word in words {
         let assigned = assignment(&word).filter(|_| may_assign);
         let is_flag_before = may_assign && word.starts_with('-');
-        may_assign = assigned.is_some() || is_flag_before || BEFORE.contains(&word.as_str());
+        let is_before = BEFORE.contains(&word.as_str()) || word.ends_with(')');
+        may_assign = assigned.is_some() || is_flag_before || is_before;
         match assigned {
             Some(pair) => invocation.variables.push(pair),
             None => invocation.words.push(word),
@@ -80,6 +82,8 @@ pub fn unquoted(text: &str) -> Vec<String> {
 fn taken_apart(line: &str) -> Vec<Vec<String>> {
     let mut taken = Taken::default();
     let mut quote = None;
+    // How many brackets of `$(…)` are open.
+    let mut inside = 0_u32;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         let was_quoted = std::mem::take(&mut taken.is_behind_quote);
@@ -101,6 +105,15 @@ fn taken_apart(line: &str) -> Vec<Vec<String>> {
                 taken.begin();
             }
             (None, '\\') => chars.next().into_iter().for_each(|next| taken.push(next)),
+            (None, '(') if inside > 0 || taken.is_behind_dollar() => {
+                inside += 1;
+                taken.push(c);
+            }
+            (None, ')') if inside > 0 => {
+                inside -= 1;
+                taken.push(c);
+            }
+            (None, _) if inside > 0 => taken.push(c),
             (None, ';' | '&' | '|') => taken.end_command(),
             (None, '#') if taken.word.is_none() => break,
             (None, '[' | ']' | ',') if was_quoted || taken.word.is_none() => taken.end_word(),
@@ -132,6 +145,10 @@ impl Taken {
 
     fn push(&mut self, c: char) {
         self.word.get_or_insert_default().push(c);
+    }
+
+    fn is_behind_dollar(&self) -> bool {
+        self.word.as_ref().is_some_and(|word| word.ends_with('$'))
     }
 
     fn end_word(&mut self) {
@@ -226,7 +243,10 @@ mod tests {
     #[test]
     fn commands_are_taken_apart_as_the_shell_does_it() {
         let nested = "sh -c \"A=1 a && exec b 'c d'\"";
-        let rows: [(&str, &[&str]); 13] = [
+        let rows: [(&str, &[&str]); 16] = [
+            ("a -w $(b | c) -t; d", &["a|-w|$(b | c)|-t", "$(b | c)", "d"]),
+            ("production) A=1 ;;", &["A=1; production)"]),
+            ("{ A=3; sudo A=2 b; }", &["A=3; {", "A=2; sudo|b", "}"]),
             ("puma -w 3 && sidekiq; cron &", &["puma|-w|3", "sidekiq", "cron"]),
             ("puma # -w 3", &["puma"]),
             ("a --b='c d' \"e f\"g ''", &["a|--b=c d|e fg|", "--b=c|d", "e|fg"]),

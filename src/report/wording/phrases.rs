@@ -322,7 +322,6 @@ pub trait Phrases: PlanPhrases + Sync {
     fn machine(&self, machine: &Machine) -> String;
     fn measured_on(&self, machine: &str) -> String;
     fn took_up(&self, session: i64, trials: &str) -> String;
-    /// `option`: what names the store, empty for the usual one.
     /// Before the command that writes a report.
     fn stored_as(&self, session: i64, store: &str) -> String;
     fn stored_in(&self, session: i64, store: &str, begun: &str) -> String;

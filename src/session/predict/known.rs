@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::report::Story;
 use crate::server;
-use crate::terms::{Configuration, Machine, QuantileLimit, TrialSummary, Warning};
+use crate::terms::{Configuration, Machine, QuantileLimit, TrialPurpose, TrialSummary, Warning};
 
 /// The limit that the session's trials were judged by; of several goals the one that stands for all
 /// of them. `None`: the session ended before there was one.
@@ -34,7 +34,9 @@ fn observations(story: &Story, form: Form) -> Vec<Observation> {
         let generator_s = observation.generator_s.filter(|_| is_shared);
         Some(Observation { configuration, generator_s, ..observation })
     };
-    story.trials.iter().filter_map(observed).collect()
+    let alone = story.alone().map(|it| it.id);
+    let is_used = |it: &&TrialSummary| it.purpose != TrialPurpose::Unloaded || Some(it.id) == alone;
+    story.trials.iter().filter(is_used).filter_map(observed).collect()
 }
 
 /// `None` when nothing can be fitted.

@@ -262,9 +262,9 @@ fn an_offer_may_come_over_connections_of_another_kind_than_the_places() {
     };
     let (kept, replies) = connections_after(Some(ConnectionMode::KeepAlive));
     // Puma closes a connection after some hundred requests, and the readiness probe has its own.
-    assert!(kept <= 6, "{kept} connections for two clients that keep theirs, {replies} replies");
+    assert!(kept <= 6 && replies > 6, "{kept} connections that are kept, {replies} replies");
     let (all, replies) = connections_after(None);
-    // The other client's may write its own after the last.
+    // Two requests at once may write the file in either order: it may lack the last connection.
     let fresh = all - kept + 1;
     assert!(fresh >= replies && replies > 6, "{fresh} connections, {replies} replies");
     app.end(&mut local);

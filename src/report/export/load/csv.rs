@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::About;
-use crate::terms::RequestRow;
+use crate::terms::{GOOD_STATUSES, RequestRow};
 
 /// A table that is being written.
 pub struct Writer<W> {
@@ -57,7 +57,7 @@ impl<W: Write> Writer<W> {
         let written = write!(line, "{due_ns},{status},{latency_ns},{bytes_out},{bytes_in},")
             .and_then(|()| match row.error {
                 Some(error) => write!(line, "{error}"),
-                None if (200..400).contains(&status) => Ok(()),
+                None if GOOD_STATUSES.contains(&status) => Ok(()),
                 // vegeta names these by their status line, of which we keep the code.
                 None => write!(line, "{status}"),
             })

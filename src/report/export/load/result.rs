@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::terms::{LoadSecond, LoadSummary};
+use crate::terms::{GOOD_STATUSES, LoadSecond, LoadSummary};
 
 /// What was asked for; without secrets.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub struct LoadResult<'a> {
 impl LoadResult<'_> {
     /// Replies with status 2xx or 3xx.
     pub fn good(&self) -> u64 {
-        self.all.status.range(200..400).map(|(_, count)| count).sum()
+        self.all.status.range(GOOD_STATUSES).map(|(_, count)| count).sum()
     }
 
     /// Seconds from the first due time to the last reply, or to the end of the last request's

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::LoadResult;
-use crate::terms::Latencies;
+use crate::terms::{GOOD_STATUSES, Latencies};
 
 /// The result as `-type=text`.
 pub fn text(result: &LoadResult<'_>) -> String {
@@ -121,7 +121,7 @@ impl Metrics {
             status_codes.insert("0".to_string(), all.errors.total());
         }
         let classes = all.errors.by_class().into_iter().filter(|(_, count)| *count > 0);
-        let unhappy = all.status.keys().filter(|status| !(200..400).contains(*status));
+        let unhappy = all.status.keys().filter(|status| !GOOD_STATUSES.contains(*status));
         let errors = classes.map(|(class, _)| class.to_string());
         Self {
             latencies: Times::of(&all.latency),
