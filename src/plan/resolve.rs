@@ -29,8 +29,9 @@ use super::variable::parse_variable;
 use crate::search::USUAL_THREADS;
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, FOR_PODS, Framework, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,
-    PlannedValue as It, Ratio, Slo, Target, Threads, Workers, format_duration, parse_duration,
+    Arrivals, BOOT_TIMEOUT_MOST, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError,
+    PlanSource, PlannedGoal, PlannedValue as It, Ratio, Slo, Target, Threads, Workers,
+    format_duration, parse_duration,
 };
 
 const DEFAULT_BUDGET: Duration = Duration::from_secs(480);
@@ -48,8 +49,6 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(10);
 const MOST_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Hardly any server boots in less.
 const LEAST_BOOT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Many trials start the server afresh: one that boots longer leaves little of a day to measure in.
-const MOST_BOOT_TIMEOUT: Duration = Duration::from_secs(1800);
 /// Fixed, so that a run can be repeated.
 const DEFAULT_SEED: u64 = 1;
 const DEFAULT_STORE: &str = ".sweetspot/sweetspot.db";
@@ -520,7 +519,7 @@ fn ready(settings: &Settings<'_>, targets: &[Target]) -> Result<Sourced<String>,
 /// How long a server may boot; `None`: as long as the place where it runs gives it by default.
 fn boot_timeout(settings: &Settings<'_>) -> Result<Option<Sourced<Duration>>, PlanError> {
     let given = settings.get(Key::BootTimeout);
-    given.map(|given| duration_within(&given, LEAST_BOOT_TIMEOUT, MOST_BOOT_TIMEOUT)).transpose()
+    given.map(|given| duration_within(&given, LEAST_BOOT_TIMEOUT, BOOT_TIMEOUT_MOST)).transpose()
 }
 
 fn db_connections(

@@ -176,8 +176,6 @@ pub(super) const RESOLUTION_COARSEST: f64 = 0.25;
 
 // Loads: how long, how many requests, how many clients.
 
-/// What a start is believed to cost at most, seconds: the longest boot timeout.
-pub(super) const START_MOST_S: f64 = 1800.0;
 /// Before each window the queue gets used to the rate. Near its capacity a server needs seconds to
 /// build the queue it will have: what is measured before reads too well. Judgement.
 pub(super) const SETTLE: Duration = Duration::from_secs(2);

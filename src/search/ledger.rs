@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use super::at_any_rate::AtAnyRate;
 use super::cell::Cell;
-use super::constants::{SHORT_BUDGET, START_MOST_S, USUAL_CV2};
+use super::constants::{SHORT_BUDGET, USUAL_CV2};
 use super::plan::SearchPlan;
 use super::steady::Sight;
 use super::warmth::Warmth;
 use crate::model::Sizes;
 use crate::stats::Powers;
 use crate::terms::{
-    Configuration, Note, Obstacle, QuantileLimit, SearchNote, Slo, Stated, TrialPurpose,
-    TrialSummary,
+    BOOT_TIMEOUT_MOST, Configuration, Note, Obstacle, QuantileLimit, SearchNote, Slo, Stated,
+    TrialPurpose, TrialSummary,
 };
 
 /// What is known so far.
@@ -104,7 +104,8 @@ impl Ledger {
         if summary.start > self.starts {
             self.starts = summary.start;
             // A moving mean: one slow boot must not shape the rest of the session.
-            self.start_cost_s = 0.7 * self.start_cost_s + 0.3 * cost_s.clamp(0.0, START_MOST_S);
+            self.start_cost_s =
+                0.7 * self.start_cost_s + 0.3 * cost_s.clamp(0.0, BOOT_TIMEOUT_MOST.as_secs_f64());
         }
     }
 

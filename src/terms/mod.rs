@@ -131,8 +131,8 @@ pub use note::{
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use obstacle::Obstacle;
 pub use plan_record::{
-    Allowance, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget, PlannedValue,
-    ReverseProxy, differing_values,
+    Allowance, BOOT_TIMEOUT_MOST, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget,
+    PlannedValue, ReverseProxy, differing_values,
 };
 pub use planned_step::{PlannedStep, StepKind, StepTime};
 pub use printed_plan::plan_records;

@@ -1,6 +1,8 @@
 //! What a session was asked to do, value by value, each with where it came from. Holds no secret:
 //! neither values of headers and variables, nor bodies, nor queries.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,10 @@ pub struct PlanRecord {
     pub value: PlannedValue,
     pub source: PlanSource,
 }
+
+/// How long a server may be given to boot, at most. Many trials start it afresh: one that boots
+/// longer leaves little of a day to measure in.
+pub const BOOT_TIMEOUT_MOST: Duration = Duration::from_secs(1800);
 
 /// What is planned; each kind stands in a plan once, but for knobs and remarks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -31,13 +31,10 @@ use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
-    BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark, Configuration, LiveSecond,
-    LoadSecond, Machine, MachineDoubt, Remark, Secrets, StopRequest, StopSignal, Target, Task,
-    Variant, Warning,
+    BOOT_TIMEOUT_MOST, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark,
+    Configuration, LiveSecond, LoadSecond, Machine, MachineDoubt, Remark, Secrets, StopRequest,
+    StopSignal, Target, Task, Variant, Warning,
 };
-
-/// For a command that a session which was cut off has left running: the longest boot timeout.
-const COMMAND_LEFT_MOST: Duration = Duration::from_secs(1800);
 
 /// To put it back; and where the user wants to end at once.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(900);
@@ -517,7 +514,7 @@ fn await_command(
         if stop.is_raised() {
             return Err(PlaceError::Stopped);
         }
-        if began.elapsed() > COMMAND_LEFT_MOST {
+        if began.elapsed() > BOOT_TIMEOUT_MOST {
             let why = format!(
                 "a command of the session that was cut off still changes the app (process {pid}); \
                  end it, and put the app back then"
