@@ -4,12 +4,13 @@
 //! To fall asleep and to be woken, or to wake a server that has just fallen asleep, costs as much
 //! as a request or several, and asking for events that come one by one costs a good part of one
 //! (figures in docs/evidence/load-engine.md). Slept through, a reply would seem late, so the kernel
-//! notes when it arrived (`SO_TIMESTAMPNS`). What a batch delays is send lag, and counted as such;
-//! what is slept through until the next request is due delays nothing.
+//! notes when it arrived (`SO_TIMESTAMPNS`). The kernel is asked for that only in the turn after a
+//! sleep: what is read awake has just arrived. What a batch delays is send lag, and counted as
+//! such; what is slept through until the next request is due delays nothing.
 //!
 //! Only from 200 requests a second in one loop on (batches: 10,000), over TCP with kept
-//! connections, while every reply is small enough to be read in one piece: otherwise the loop acts
-//! on each event as it comes.
+//! connections, while every reply is small and there as a whole when it is read: otherwise the loop
+//! acts on each event as it comes.
 
 use super::clock::Clock;
 use super::shape::{Nanos, Span};
@@ -54,7 +55,7 @@ pub struct Batching {
     last_due: Nanos,
     /// Of due times, smoothed; nanoseconds times two to the power of `MEMORY_BITS`.
     mean_gap: u64,
-    /// The latest reply carried the time of its arrival.
+    /// The latest reply whose time of arrival was asked for carried it.
     are_stamped: bool,
     /// The load was dense enough for a batch, whether or not there could be one.
     is_wanted: bool,
@@ -121,7 +122,7 @@ impl Batching {
         self.last_due = at;
     }
 
-    /// A reply has begun and is not complete: what follows must be read as it comes.
+    /// A reply has begun, and its rest has not come yet or is long: that must be read as it comes.
     #[inline]
     pub fn reply_is_partial(&mut self) {
         self.has_partial_reply = true;
@@ -131,6 +132,13 @@ impl Batching {
     #[inline]
     pub fn want_stamps(&self) -> bool {
         self.is_wanted
+    }
+
+    /// Whether to ask with each read when the bytes arrived: after a sleep, and where there would
+    /// be one if replies carried that time.
+    #[inline]
+    pub fn uses_stamps(&self) -> bool {
+        self.to_wall.is_some() || (self.is_wanted && !self.are_stamped)
     }
 
     /// How to sleep now when the next request is due at `next_due`; `None` when the loop should act
@@ -188,20 +196,25 @@ impl Batching {
         self.may_sleep(is_time).then_some(Sleep { span, is_batch: true })
     }
 
-    /// A sleep is over. The wall clock may have been set meanwhile.
+    /// A sleep is over; returns what time it is. The wall clock may have been set meanwhile.
     #[inline]
-    pub fn woke(&mut self, clock: Clock) {
-        self.to_wall = Some(clock.to_wall());
+    pub fn woke(&mut self, clock: Clock) -> Nanos {
+        let now = clock.now();
+        self.to_wall = Some(Clock::to_wall(now));
         if let Some(should) = self.wakes_at.take() {
-            self.waking.woke(clock.now() - should);
+            self.waking.woke(now - should);
         }
+        now
     }
 
     /// When a reply arrived whose request was sent at `sent`, and that has been read by
-    /// `now`. `stamp`: by the wall clock, nanoseconds.
+    /// `now`. `stamp`: by the wall clock, nanoseconds; counts only where
+    /// [`uses_stamps`](Self::uses_stamps) had it asked for.
     #[inline]
     pub fn arrival(&mut self, stamp: Option<u64>, sent: Nanos, now: Nanos) -> Nanos {
-        self.are_stamped = stamp.is_some();
+        if self.uses_stamps() {
+            self.are_stamped = stamp.is_some();
+        }
         // Awake, it was read as soon as it was there.
         let (Some(stamp), Some(to_wall)) = (stamp, self.to_wall) else { return now };
         Nanos::new(stamp.saturating_sub(to_wall)).clamp(sent, now)
@@ -230,7 +243,7 @@ mod tests {
         let mut batching = Batching::default();
         let at = |n: u64| Nanos::new(n * gap.get());
         (1..=1000).for_each(|n| batching.due(at(n)));
-        batching.arrival(are_stamped.then_some(0), at(1000), at(1000));
+        batching.are_stamped = are_stamped;
         (batching, at(1000))
     }
 
@@ -285,6 +298,37 @@ mod tests {
     }
 
     #[test]
+    fn times_of_arrival_are_asked_for_until_one_comes_and_then_after_each_sleep() {
+        let (mut batching, now) = batching(Span::micros(50), false);
+        assert!(!batching.uses_stamps(), "no sleep is wanted yet");
+        let sleep = |batching: &mut Batching| batching.sleep_until_due(now, now).is_some();
+        assert!(!sleep(&mut batching) && batching.uses_stamps());
+        // Several replies of one read, as with HTTP/2.
+        (0..2).for_each(|_| assert_eq!(batching.arrival(Some(1), now, now), now));
+        assert!(batching.are_stamped && !batching.uses_stamps());
+        batching.arrival(None, now, now);
+        assert!(batching.are_stamped, "it was not asked for");
+
+        assert!(sleep(&mut batching) && !batching.uses_stamps(), "awake until it sleeps");
+        batching.woke(Clock::start());
+        assert!(batching.uses_stamps());
+        batching.arrival(None, now, now);
+        assert!(!batching.are_stamped && batching.uses_stamps(), "one came without");
+        assert!(!sleep(&mut batching));
+        batching.arrival(Some(1), now, now);
+        assert!(sleep(&mut batching));
+    }
+
+    #[test]
+    fn a_load_that_never_sleeps_asks_for_no_times_of_arrival() {
+        let (mut batching, now) = batching(Span::millis(50), false);
+        assert_eq!(batching.sleep_until_due(now + Span::millis(50), now), None);
+        assert!(!batching.uses_stamps());
+        batching.arrival(Some(1), now, now);
+        assert!(!batching.are_stamped);
+    }
+
+    #[test]
     fn a_reply_in_pieces_keeps_the_loop_awake_once() {
         let (mut batching, now) = batching(Span::micros(50), true);
         batching.reply_is_partial();
@@ -311,7 +355,9 @@ mod tests {
         let (mut batching, _) = batching(Span::micros(50), true);
         let [sent, now] = [10, 90].map(Nanos::new);
         assert_eq!(batching.arrival(Some(7), sent, now), now, "nothing was slept through");
-        batching.woke(Clock::start());
+        let clock = Clock::start();
+        let woke = batching.woke(clock);
+        assert!(woke <= clock.now());
         let to_wall = batching.to_wall.unwrap();
         assert_eq!(batching.arrival(Some(to_wall + 40), sent, now), Nanos::new(40));
         assert_eq!(batching.arrival(Some(to_wall - 5), sent, now), sent, "the wall clock was set");

@@ -21,9 +21,10 @@ impl Clock {
     }
 
     /// What is to be added to a time of the load for that of the wall clock, in nanoseconds since
-    /// 1970.
-    pub fn to_wall(self) -> u64 {
-        nanoseconds(ClockId::Realtime).saturating_sub(self.now().get())
+    /// 1970. `now`: what a clock of the load has just said.
+    #[inline]
+    pub fn to_wall(now: Nanos) -> u64 {
+        nanoseconds(ClockId::Realtime).saturating_sub(now.get())
     }
 }
 

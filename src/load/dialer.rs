@@ -90,3 +90,27 @@ impl Dialer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::net::SocketAddrUnix;
+
+    use super::*;
+    use crate::load::tls::TlsOptions;
+
+    #[test]
+    fn bytes_are_dropped_unseen_on_plain_tcp_only() {
+        let tcp = Remote::Tcp("127.0.0.1:1".parse().unwrap());
+        let unix = Remote::Unix(SocketAddrUnix::new("/socket").unwrap());
+        let options = TlsOptions { is_insecure: true, ..TlsOptions::default() };
+        let tls = TlsSettings::new("localhost", &options).unwrap();
+        for (remotes, tls, expected) in [
+            (vec![tcp.clone()], None, true),
+            (vec![tcp.clone()], Some(tls), false),
+            (vec![unix.clone()], None, false),
+            (vec![tcp, unix], None, false),
+        ] {
+            assert_eq!(Dialer::new(&remotes, 0, tls).can_discard(), expected, "{remotes:?}");
+        }
+    }
+}

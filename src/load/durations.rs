@@ -22,6 +22,18 @@ const LONGEST_US: u64 = 3_600_000_000;
 /// Buckets are added in multiples of this.
 const GROWTH: usize = 1024;
 
+/// Where a duration is counted, the same place in all [`Durations`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket(usize);
+
+impl Bucket {
+    /// That of a duration.
+    #[inline]
+    pub fn of(span: Span) -> Self {
+        Self(bucket((span.get() / 1000).min(LONGEST_US)))
+    }
+}
+
 /// Counts by bucket; as many buckets as the longest duration so far needs.
 #[derive(Debug, Default)]
 pub struct Durations {
@@ -32,17 +44,24 @@ impl Durations {
     /// Counts one duration.
     #[inline]
     pub fn record(&mut self, span: Span) {
-        let bucket = bucket((span.get() / 1000).min(LONGEST_US));
-        if bucket >= self.counts.len() {
-            self.grow(bucket);
+        self.count(Bucket::of(span));
+    }
+
+    /// Counts one duration that belongs into this bucket.
+    #[inline]
+    pub fn count(&mut self, Bucket(bucket): Bucket) {
+        if let Some(count) = self.counts.get_mut(bucket) {
+            *count += 1;
+        } else {
+            self.count_first(bucket);
         }
-        self.counts[bucket] += 1;
     }
 
     /// Seldom: what was once needed is kept for the seconds to come.
     #[cold]
-    fn grow(&mut self, bucket: usize) {
+    fn count_first(&mut self, bucket: usize) {
         self.counts.resize((bucket / GROWTH + 1) * GROWTH, 0);
+        self.counts[bucket] = 1;
     }
 
     /// Everything counted so far; it is empty afterwards.
@@ -101,6 +120,20 @@ mod tests {
         durations.record(Span::new(u64::MAX));
         let longest = durations.drain().max().unwrap().as_secs_f64();
         assert!((longest / 3600.0 - 1.0).abs() < 0.001, "{longest}");
+    }
+
+    #[test]
+    fn what_is_counted_in_several_by_one_bucket_is_the_same_in_all() {
+        let (mut long, mut short) = (Durations::default(), Durations::default());
+        long.record(Span::SECOND);
+        for milliseconds in [3, 700, 3] {
+            let bucket = Bucket::of(Span::millis(milliseconds));
+            long.count(bucket);
+            short.count(bucket);
+        }
+        let buckets = |counted: Latencies| counted.buckets().collect::<Vec<_>>();
+        let [long, short] = [long, short].map(|mut one| buckets(one.drain()));
+        assert_eq!((long.len(), &long[..2]), (3, &short[..]));
     }
 
     proptest! {

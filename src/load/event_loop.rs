@@ -187,10 +187,10 @@ impl<'a> EventLoop<'a> {
             return self.cx.poller.wait(span);
         };
         std::thread::sleep(span.into());
-        self.cx.batching.woke(self.cx.clock);
+        let now = self.cx.batching.woke(self.cx.clock);
         if is_batch {
             // Before the replies: what is sent now has waited, they have their time already.
-            self.cx.read_clock();
+            self.cx.now = now;
             self.send_due(SENDS_IN_A_ROW);
         }
         self.cx.poller.wait(Span::ZERO)
@@ -226,20 +226,19 @@ impl<'a> EventLoop<'a> {
             self.cx.read_clock();
             left -= 1;
         }
-        let mut next = self.cx.scheduler.next_due();
-        while let Some(at) = next.filter(|at| *at <= self.cx.now) {
-            self.end_seconds(at);
-            let due = self.cx.scheduler.take_due(self.cx.now);
-            next = self.cx.scheduler.next_due();
-            let Some(request) = due else { continue };
+        let mut has_sent = false;
+        while let Some(request) = self.cx.scheduler.take_due(self.cx.now) {
+            if std::mem::take(&mut has_sent) {
+                // What was just sent has taken its time.
+                self.cx.read_clock();
+            }
+            self.end_seconds(request.due);
             self.cx.sink.recorder.due(request.due);
             self.cx.batching.due(request.due);
             if left > 0 && !request.has_waited && !self.cx.scheduler.has_waiting() {
                 self.exchange.dispatch(&mut self.cx, request);
                 left -= 1;
-                if next.is_some_and(|at| at <= self.cx.now) {
-                    self.cx.read_clock();
-                }
+                has_sent = true;
             } else if let Err(request) = self.cx.scheduler.enqueue(request) {
                 self.cx.drop_request(request);
             }

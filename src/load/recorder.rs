@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::durations::Durations;
+use super::durations::{Bucket, Durations};
 use super::lifecycle::{Ended, Pending};
 use super::shape::{Nanos, Span};
 use crate::terms::{ErrorCounts, GOOD_STATUSES, Latencies, LoadSecond, RequestError, TargetSecond};
@@ -62,8 +62,8 @@ struct Results {
 
 impl Results {
     #[inline]
-    fn count(&mut self, result: Result<u16, RequestError>, latency: Span) {
-        self.latency.record(latency);
+    fn count(&mut self, result: Result<u16, RequestError>, latency: Bucket) {
+        self.latency.count(latency);
         match result {
             Ok(status) => match self.status.iter_mut().find(|(known, _)| *known == status) {
                 Some((_, count)) => *count += 1,
@@ -184,7 +184,7 @@ impl Recorder {
     #[inline]
     pub fn ended(&mut self, ended: &Ended, latency: Span) {
         self.ended_since_sample += u64::from(ended.at > self.sample_at);
-        let request = &ended.request;
+        let (request, latency) = (&ended.request, Bucket::of(latency));
         let tally = self.open(request.due.second());
         tally.ended += 1;
         tally.bytes_in += ended.bytes_in;
@@ -199,7 +199,7 @@ impl Recorder {
         tally.cached += u64::from(ended.marks.is_cached);
         tally.via += u64::from(ended.marks.has_via);
         tally.retries += u64::from(request.is_retry);
-        self.latency.record(latency);
+        self.latency.count(latency);
         self.last_reply = self.last_reply.max(ended.at);
     }
 

@@ -51,7 +51,7 @@ impl Scheduler {
         self.source.peek()
     }
 
-    /// The next request that is due by `now`.
+    /// The next request that is due by `now`; without one, notices whether there will be any more.
     #[inline]
     pub fn take_due(&mut self, now: Nanos) -> Option<Pending> {
         let due = self.source.take(now)?;
@@ -69,7 +69,7 @@ impl Scheduler {
     /// The oldest request that had to wait, once there is room for it.
     #[inline]
     pub fn take_waiting(&mut self, now: Nanos) -> Option<Pending> {
-        if self.is_full(now) { None } else { self.waiting.pop_front() }
+        if self.waiting.is_empty() || self.is_full(now) { None } else { self.waiting.pop_front() }
     }
 
     #[inline]
@@ -168,5 +168,58 @@ impl Scheduler {
     /// Whether nothing at all was due from `time` on.
     pub fn was_over_at(&self, time: Nanos) -> bool {
         self.source.was_over_at(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::load::shape::Shape;
+    use crate::load::source::Limit;
+    use crate::terms::{Arrivals, Rate};
+
+    fn ms(count: u64) -> Nanos {
+        Nanos::START + Span::millis(count)
+    }
+
+    /// Ten requests, one in 100 ms.
+    fn scheduler(max_in_flight: usize) -> Scheduler {
+        let rate = Rate::per_second(10.0).unwrap();
+        let shape = Shape::Constant { rate, arrivals: Arrivals::Uniform };
+        let source = Source::new(&shape, Duration::ZERO, Part::WHOLE, 1, Limit::At(ms(1000)));
+        let mix = Mix::new(&[1], Xoshiro256PlusPlus::seed_from_u64(1));
+        Scheduler::new(source, mix, Part::WHOLE, max_in_flight)
+    }
+
+    #[test]
+    fn requests_are_taken_when_they_are_due_and_the_end_is_noticed_when_it_has_come() {
+        let mut scheduler = scheduler(100);
+        let due = scheduler.take_due(ms(99)).map(|request| request.due);
+        assert_eq!(due, Some(ms(0)));
+        assert!(scheduler.take_due(ms(99)).is_none());
+        assert_eq!(std::iter::from_fn(|| scheduler.take_due(ms(999))).count(), 9);
+        assert!(!scheduler.is_over(), "the last second has not passed");
+        assert!(scheduler.take_due(ms(1000)).is_none());
+        assert!(scheduler.is_over() && scheduler.was_over_at(ms(1000)));
+    }
+
+    #[test]
+    fn those_who_wait_are_taken_in_turn_once_there_is_room() {
+        let mut scheduler = scheduler(1);
+        let first = scheduler.take_due(ms(0)).unwrap();
+        assert!(!first.has_waited && scheduler.take_waiting(ms(0)).is_none());
+        scheduler.begin();
+        let second = scheduler.take_due(ms(100)).unwrap();
+        assert!(second.has_waited);
+        scheduler.enqueue(second).unwrap();
+        assert!(scheduler.take_waiting(ms(100)).is_none(), "no room");
+        scheduler.put_back(first);
+        let waiting = std::iter::from_fn(|| scheduler.take_waiting(ms(100)));
+        assert_eq!(waiting.map(|request| request.due).collect::<Vec<_>>(), [ms(0), ms(100)]);
     }
 }

@@ -17,7 +17,7 @@ use rustix::net::{
 
 use crate::terms::RequestError;
 
-/// Bytes read at once; bodies with more than that to come are dropped in the kernel.
+/// Most bytes read at once.
 pub const READ_BUFFER: usize = 64 * 1024;
 
 /// What was read at once; none at the end.
@@ -27,7 +27,8 @@ pub struct Received {
     /// More is probably there already.
     pub has_more: bool,
     /// The wall clock's time at which the last of it reached this machine, in nanoseconds since
-    /// 1970; only after [`Socket::stamp_arrivals`], and if the kernel knows.
+    /// 1970; only where that was asked for, after [`Socket::stamp_arrivals`], and if the kernel
+    /// knows.
     pub stamp: Option<u64>,
 }
 
@@ -106,7 +107,8 @@ impl Socket {
         Ok(sockopt::set_socket_linger(&self.fd, Some(Duration::ZERO))?)
     }
 
-    /// From now on [`receive`](Self::receive) says when bytes arrived, if the kernel does so.
+    /// From now on the kernel notes when bytes arrive, if it can, so that
+    /// [`receive`](Self::receive) and [`discard`](Self::discard) can say so.
     pub fn stamp_arrivals(&mut self) {
         if !self.stamps_arrivals {
             self.stamps_arrivals = self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok();
@@ -142,22 +144,32 @@ impl Socket {
         Ok(net::sendmsg(&self.fd, pieces, &mut control, SendFlags::NOSIGNAL)?)
     }
 
-    /// Reads what there is.
+    /// Reads what there is. `uses_stamp`: the time of its arrival is wanted, which costs a little.
     ///
     /// # Errors
     /// `WouldBlock` when there is nothing yet; otherwise why the connection failed.
     #[inline]
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
-        let (count, stamp) = match self.stamps_arrivals {
-            true => self.receive_with_stamp(buffer)?,
-            false => (net::recv(&self.fd, &mut *buffer, RecvFlags::empty())?.0, None),
+    pub fn receive(&self, buffer: &mut [u8], uses_stamp: bool) -> io::Result<Received> {
+        let most = buffer.len();
+        let (count, stamp) = if uses_stamp && self.stamps_arrivals {
+            let piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: most };
+            // SAFETY: the piece is the buffer, which lives through the call.
+            unsafe { self.receive_with_stamp(piece, 0)? }
+        } else {
+            (net::recv(&self.fd, &mut *buffer, RecvFlags::empty())?.0, None)
         };
-        Ok(Received { count, has_more: count == buffer.len(), stamp })
+        Ok(Received { count, has_more: count == most, stamp })
     }
 
-    #[inline]
-    fn receive_with_stamp(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-        let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    /// Reads what there is, and when it arrived.
+    ///
+    /// # Safety
+    /// The kernel may write to all of the piece, unless `flags` have it drop what there is.
+    unsafe fn receive_with_stamp(
+        &self,
+        mut piece: libc::iovec,
+        flags: libc::c_int,
+    ) -> io::Result<(usize, Option<u64>)> {
         let mut control = Control([0; CONTROL_SPACE]);
         // SAFETY: all-zero is a valid value of this plain structure.
         let mut message: libc::msghdr = unsafe { mem::zeroed() };
@@ -165,21 +177,32 @@ impl Socket {
         message.msg_iovlen = 1;
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = CONTROL_SPACE as _;
-        // SAFETY: all that the message points to lives through the call and is as long as said.
-        let count = counted(unsafe { libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, 0) })?;
-        Ok((count, stamp(&message)))
+        let message_at = &raw mut message;
+        // SAFETY: all that the message points to lives through the call and is as long as said, or
+        // is not written to, as the caller promises.
+        let received = unsafe { libc::recvmsg(self.fd.as_raw_fd(), message_at, flags) };
+        Ok((counted(received)?, stamp(&message)))
     }
 
-    /// Drops up to `count` bytes inside the kernel, without copying them. Only TCP does so: on
-    /// other sockets the same flag asks for the length of a message.
+    /// Drops up to `most` bytes inside the kernel, without copying them. Only TCP does so: on other
+    /// sockets the same flag asks for the length of a message. `uses_stamp` as for
+    /// [`receive`](Self::receive).
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
-    pub fn discard(&self, count: usize) -> io::Result<Received> {
+    pub fn discard(&self, most: usize, uses_stamp: bool) -> io::Result<Received> {
         let nowhere = std::ptr::null_mut::<libc::c_void>();
-        // SAFETY: with MSG_TRUNC on TCP nothing is written to the buffer.
-        let dropped = unsafe { libc::recv(self.fd.as_raw_fd(), nowhere, count, libc::MSG_TRUNC) };
-        Ok(Received { count: counted(dropped)?, has_more: true, stamp: None })
+        let (count, stamp) = if uses_stamp && self.stamps_arrivals {
+            let piece = libc::iovec { iov_base: nowhere, iov_len: most };
+            // SAFETY: with MSG_TRUNC on TCP nothing is written to the piece.
+            unsafe { self.receive_with_stamp(piece, libc::MSG_TRUNC)? }
+        } else {
+            let fd = self.fd.as_raw_fd();
+            // SAFETY: with MSG_TRUNC on TCP nothing is written to the buffer.
+            let dropped = unsafe { libc::recv(fd, nowhere, most, libc::MSG_TRUNC) };
+            (counted(dropped)?, None)
+        };
+        Ok(Received { count, has_more: count == most, stamp })
     }
 }
 
@@ -234,7 +257,7 @@ pub fn error_class(error: &io::Error) -> RequestError {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
     use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
     use super::*;
@@ -248,29 +271,57 @@ mod tests {
         }
     }
 
-    #[test]
-    fn bytes_can_be_dropped_in_the_kernel_without_losing_those_behind_them() {
+    /// Both ends of a connection.
+    fn connected() -> (Socket, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let remote = Remote::Tcp(listener.local_addr().unwrap());
         let socket = Socket::connect(&remote, None).unwrap();
-        let (mut peer, _) = listener.accept().unwrap();
-        peer.write_all(&[b'x'; 1000]).unwrap();
-        peer.write_all(b"end").unwrap();
-        let mut left = 1000;
-        while left > 0 {
-            left -= until_ready(|| socket.discard(left)).unwrap().count;
-        }
-        let mut buffer = [0; 16];
-        let read = until_ready(|| socket.receive(&mut buffer)).unwrap();
-        assert_eq!(&buffer[..read.count], b"end");
+        (socket, listener.accept().unwrap().0)
     }
 
     #[test]
-    fn bytes_carry_the_time_at_which_they_arrived() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let remote = Remote::Tcp(listener.local_addr().unwrap());
-        let mut socket = Socket::connect(&remote, None).unwrap();
-        let (mut peer, _) = listener.accept().unwrap();
+    fn bytes_can_be_dropped_in_the_kernel_without_losing_those_behind_them() {
+        for stamps_arrivals in [false, true] {
+            let (mut socket, mut peer) = connected();
+            if stamps_arrivals {
+                socket.stamp_arrivals();
+            }
+            peer.write_all(&[b'x'; 1000]).unwrap();
+            peer.write_all(b"end").unwrap();
+            let mut left = 1000;
+            while left > 0 {
+                left -= until_ready(|| socket.discard(left, true)).unwrap().count;
+            }
+            let mut buffer = [0; 16];
+            let read = until_ready(|| socket.receive(&mut buffer, true)).unwrap();
+            assert_eq!(&buffer[..read.count], b"end");
+        }
+    }
+
+    #[test]
+    fn more_is_there_only_where_all_came_that_was_asked_for() {
+        for uses_stamp in [false, true] {
+            let (mut socket, mut peer) = connected();
+            socket.stamp_arrivals();
+            // One segment: all of it is there at once.
+            peer.write_all(&[b'x'; 1000]).unwrap();
+            let dropped = until_ready(|| socket.discard(400, uses_stamp)).unwrap();
+            assert_eq!((dropped.count, dropped.has_more), (400, true));
+            let read = socket.receive(&mut [0; 100], uses_stamp).unwrap();
+            assert_eq!((read.count, read.has_more), (100, true));
+            let dropped = socket.discard(501, uses_stamp).unwrap();
+            assert_eq!((dropped.count, dropped.has_more), (500, false));
+            let nothing = socket.discard(1, uses_stamp).unwrap_err();
+            assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+            drop(peer);
+            let end = until_ready(|| socket.discard(10, uses_stamp)).unwrap();
+            assert_eq!((end.count, end.has_more), (0, false));
+        }
+    }
+
+    #[test]
+    fn bytes_carry_the_time_at_which_they_arrived_where_it_is_asked_for() {
+        let (mut socket, mut peer) = connected();
         socket.stamp_arrivals();
         let wall = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
         // The kernel begins to look at its clock a moment after it was asked to, and where all
@@ -278,12 +329,16 @@ mod tests {
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(30) {
             let before = wall();
-            peer.write_all(b"x").unwrap();
-            let mut buffer = [0; 4];
-            let read = until_ready(|| socket.receive(&mut buffer)).unwrap();
+            peer.write_all(b"xyz").unwrap();
+            let mut buffer = [0; 1];
+            let read = until_ready(|| socket.receive(&mut buffer, true)).unwrap();
             assert_eq!((read.count, buffer[0]), (1, b'x'));
+            let dropped = socket.discard(1, true).unwrap();
+            let unasked = socket.receive(&mut buffer, false).unwrap();
+            assert_eq!((unasked.stamp, buffer[0]), (None, b'z'));
             if let Some(stamp) = read.stamp {
                 assert!((before..=wall()).contains(&stamp), "{before} {stamp}");
+                assert_eq!(dropped.stamp, Some(stamp), "they came together");
                 return;
             }
         }

@@ -107,7 +107,7 @@ impl Source {
         }
     }
 
-    /// The next request that is due by `now`.
+    /// The next request that is due by `now`; without one, notices whether the load is over.
     #[inline]
     pub fn take(&mut self, now: Nanos) -> Option<Due> {
         if self.is_over() {

@@ -72,15 +72,16 @@ impl Transport {
         self.tls.as_ref().is_some_and(|tls| tls.has_ended())
     }
 
-    /// Reads what there is. The buffer is as large as the loop's.
+    /// Reads what there is. With TLS the buffer has to be as large as the loop's. `uses_stamp`: the
+    /// time of its arrival is wanted.
     ///
     /// # Errors
     /// `WouldBlock` when there is nothing yet; otherwise why the connection failed.
     #[inline]
-    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+    pub fn receive(&mut self, buffer: &mut [u8], uses_stamp: bool) -> io::Result<Received> {
         match &mut self.tls {
-            None => self.socket.receive(buffer),
-            Some(tls) => tls.receive(&self.socket, buffer),
+            None => self.socket.receive(buffer, uses_stamp),
+            Some(tls) => tls.receive(&self.socket, buffer, uses_stamp),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of load: the engine against servers that behave badly, and the command.
 
 mod between;
+mod bodies;
 mod capacity;
 mod command;
 mod engine;

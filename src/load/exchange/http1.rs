@@ -3,6 +3,7 @@
 use std::io;
 
 use super::pool::{Activity, Pool};
+use super::reading::Reading;
 use crate::load::context::{Context, READS_IN_A_ROW};
 use crate::load::cookies::{Jar, jars};
 use crate::load::lifecycle::{Ended, Pending};
@@ -13,9 +14,6 @@ use crate::load::slab::Key;
 use crate::load::socket::{READ_BUFFER, Received};
 use crate::load::spec::Closing;
 use crate::terms::{ConnectionMode, RequestError};
-
-/// Dropped in one call; only bounds how long the call may take.
-const LARGEST_DISCARD: u64 = 1 << 24;
 
 /// A request that fits into one segment on the usual network needs no help to leave at once.
 const ONE_SEGMENT: usize = 1400;
@@ -68,6 +66,9 @@ impl Http1 {
         self.write(cx, key);
     }
 
+    // Cold: where connections are kept it is seldom called, and its code would lie amid that of
+    // every request.
+    #[cold]
     fn connect(&mut self, cx: &mut Context<'_>, request: Pending) {
         let Some(mut transport) = cx.open(request) else { return };
         let prepared = &cx.common.requests[request.target as usize];
@@ -175,7 +176,8 @@ impl Http1 {
     fn take_early_reply(&mut self, cx: &mut Context<'_>, key: Key) -> bool {
         loop {
             let Some(connection) = self.pool.get(key) else { return false };
-            let Ok(read) = connection.transport.receive(&mut cx.buffer) else { return false };
+            let read = connection.transport.receive(&mut cx.buffer, false);
+            let Ok(read) = read else { return false };
             let Activity::Busy { received, .. } = &mut connection.activity else { return false };
             *received += read.count as u64;
             match connection.reply.feed(&cx.buffer[..read.count]) {
@@ -214,19 +216,26 @@ impl Http1 {
     fn read(&mut self, cx: &mut Context<'_>, key: Key, is_hung_up: bool) {
         for _ in 0..READS_IN_A_ROW {
             let Some(connection) = self.pool.get(key) else { return };
-            let skippable = connection.reply.skippable();
             let is_busy = matches!(connection.activity, Activity::Busy { .. });
-            let is_skipped = is_busy && self.can_discard && skippable >= READ_BUFFER as u64;
-            let read = match is_skipped {
-                true => {
-                    connection.transport.socket.discard(skippable.min(LARGEST_DISCARD) as usize)
-                }
-                false => connection.transport.receive(&mut cx.buffer),
+            let reading = match is_busy && self.can_discard {
+                true => Reading::of(&connection.reply, &self.head_cache),
+                false => Reading::ALL,
             };
+            let uses_stamp = cx.batching.uses_stamps();
+            let read = match reading {
+                Reading::Copied(most) => {
+                    connection.transport.receive(&mut cx.buffer[..most], uses_stamp)
+                }
+                Reading::Dropped(most) => connection.transport.socket.discard(most, uses_stamp),
+            };
+            let is_skipped = matches!(reading, Reading::Dropped(_));
             let goes_on = match read {
                 Ok(read) if read.count == 0 => return self.handle_end(cx, key),
                 Ok(read) => self.take(cx, key, read, is_skipped, is_hung_up),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if connection.is_amid_reply() {
+                        cx.batching.reply_is_partial();
+                    }
                     let wants_write = connection.transport.wants_write();
                     if wants_write {
                         // The TLS handshake has come to its end: now the request can leave.
@@ -281,6 +290,10 @@ impl Http1 {
         };
         match progress {
             Ok(Progress::Done { surplus }) => {
+                if is_skipped {
+                    // A byte that was asked for only to see whether anything follows.
+                    *received -= surplus as u64;
+                }
                 self.complete(cx, key, surplus == 0, stamp);
                 if is_hung_up {
                     // Nothing can follow on it, so that its end need not be read.
@@ -291,7 +304,11 @@ impl Http1 {
                 false
             }
             Ok(Progress::More) => {
-                cx.batching.reply_is_partial();
+                // The kernel may have too little room for a longer reply while the loop sleeps.
+                let length = received.saturating_add(connection.reply.skippable());
+                if !has_more || length > READ_BUFFER as u64 {
+                    cx.batching.reply_is_partial();
+                }
                 goes_on
             }
             Err(_) => {

@@ -57,6 +57,8 @@ impl<'a> Http2<'a> {
 
     /// Puts a request on its way: on a connection with room, or on a new one. It leaves with the
     /// next [`flush`](Self::flush).
+    // Never inline: HTTP/1, the usual protocol, would carry its code along.
+    #[inline(never)]
     pub fn dispatch(&mut self, cx: &mut Context<'_>, request: Pending) {
         let Some(key) = self.take_room().or_else(|| self.connect(cx, request)) else { return };
         let Some(connection) = self.connections.get(key) else { return };
@@ -132,6 +134,8 @@ impl<'a> Http2<'a> {
     }
 
     /// Something happened to a connection.
+    // Never inline, as `dispatch`.
+    #[inline(never)]
     pub fn handle(&mut self, cx: &mut Context<'_>, readiness: Readiness) {
         let key = Key::from_token(readiness.token);
         if readiness.is_readable {
@@ -145,7 +149,8 @@ impl<'a> Http2<'a> {
         for n in 1.. {
             let Some(connection) = self.connections.get(key) else { return };
             let Connection { transport, http, .. } = connection;
-            let (goes_on, stamp) = match transport.receive(&mut cx.buffer) {
+            let uses_stamp = cx.batching.uses_stamps();
+            let (goes_on, stamp) = match transport.receive(&mut cx.buffer, uses_stamp) {
                 Ok(read) if read.count == 0 => {
                     http.end(&mut self.ended);
                     (false, None)

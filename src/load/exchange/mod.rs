@@ -4,6 +4,7 @@
 mod http1;
 mod http2;
 mod pool;
+mod reading;
 
 use super::context::Context;
 use super::lifecycle::Pending;

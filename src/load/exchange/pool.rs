@@ -34,6 +34,12 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// A reply has begun and is not complete.
+    #[inline]
+    pub fn is_amid_reply(&self) -> bool {
+        matches!(self.activity, Activity::Busy { .. }) && self.reply.has_begun()
+    }
+
     /// What the poller is to report of it. With TLS, a read does not show whether it was the last.
     #[inline]
     pub fn interest(&self) -> Interest {

@@ -116,15 +116,25 @@ impl Reply {
         }
     }
 
-    /// Passes over `count` bytes, at most [`skippable`](Self::skippable).
+    /// How many of the next bytes may be dropped unseen while the body is passed over: those of
+    /// [`skippable`](Self::skippable), and one more where the reply ends with them. That one shows
+    /// whether bytes follow that do not belong to the reply.
+    #[inline]
+    pub fn droppable(&self) -> u64 {
+        match self.step {
+            Step::Length(left) => left.saturating_add(1),
+            _ => self.skippable(),
+        }
+    }
+
+    /// Passes over `count` bytes, at most [`droppable`](Self::droppable).
     pub fn skip(&mut self, count: u64) -> Progress {
         match &mut self.step {
+            Step::Length(left) if count < *left => *left -= count,
             Step::Length(left) => {
-                *left -= count;
-                if *left == 0 {
-                    self.step = Step::Done;
-                    return Progress::Done { surplus: 0 };
-                }
+                let surplus = (count - *left) as usize;
+                self.step = Step::Done;
+                return Progress::Done { surplus };
             }
             Step::Chunk(left) => {
                 *left -= count;
@@ -165,8 +175,10 @@ impl Reply {
             };
         }
         let progress = self.feed(bytes)?;
-        if self.head_end > 0 {
-            head_cache.keep(&bytes[..self.head_end], self.head);
+        match self.head_end {
+            // Too little may have been read for it, by the length of the one that is remembered.
+            0 => head_cache.forget(),
+            end => head_cache.keep(&bytes[..end], self.head),
         }
         Ok(progress)
     }

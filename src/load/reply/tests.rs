@@ -314,9 +314,59 @@ fn bodies_can_be_passed_over_without_being_seen() {
     assert_eq!(reply.skip(995), Progress::Done { surplus: 0 });
 }
 
-/// Passes over a piece that is nothing but body, as the engine does with large ones.
+#[test]
+fn one_byte_behind_a_body_with_a_length_may_be_dropped_with_it_and_shows() {
+    let mut reply = Reply::default();
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n";
+    assert_eq!(reply.feed(head), Ok(Progress::More));
+    assert_eq!((reply.skippable(), reply.droppable()), (9000, 9001));
+    assert_eq!(reply.skip(8999), Progress::More);
+    assert_eq!(reply.skip(2), Progress::Done { surplus: 1 });
+    assert_eq!((reply.skippable(), reply.droppable()), (0, 0));
+
+    reply.restart(false);
+    let chunk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2328\r\n";
+    assert_eq!(reply.feed(chunk), Ok(Progress::More));
+    assert_eq!((reply.skippable(), reply.droppable()), (9000, 9000), "its end must be read");
+    assert_eq!(reply.skip(9000), Progress::More);
+    assert_eq!(reply.feed(b"\r\n0\r\n\r\n"), Ok(Progress::Done { surplus: 0 }));
+
+    reply.restart(false);
+    let longest = b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n";
+    assert_eq!(reply.feed(longest), Ok(Progress::More));
+    assert_eq!(reply.droppable(), u64::MAX);
+}
+
+#[test]
+fn how_much_to_read_first_is_known_while_the_last_head_announced_a_large_body() {
+    let large = "HTTP/1.1 200 OK\r\nContent-Length: 16384\r\n\r\n";
+    let first_read = |text: &str| {
+        let mut cache = HeadCache::default();
+        for text in [large, text] {
+            // What becomes of it does not matter here.
+            let _ = Reply::default().feed_with(text.as_bytes(), &mut cache);
+        }
+        cache.first_read()
+    };
+    assert_eq!(HeadCache::default().first_read(), None);
+    assert_eq!(first_read(large), Some(large.len() + 256));
+    assert_eq!(first_read(&large.replace("OK", "All right")), Some(large.len() + 7 + 256));
+    let long = format!("X: {}\r\nContent-L", "y".repeat(3000));
+    for other in [
+        large.replace("16384", "16383"),
+        large.replace("200 OK", "204 No"),
+        large.replace("Content-Length: 16384", "Transfer-Encoding: chunked"),
+        large.replace("\r\n\r\n", "\r\n"),
+        large.replace("Content-L", &long),
+    ] {
+        assert_eq!(first_read(&other), None, "{other:?}");
+    }
+}
+
+/// Passes over a piece of which at most the last byte is no body, as the engine does with large
+/// ones.
 fn pass_over_or_feed(reply: &mut Reply, piece: &[u8]) -> Result<Progress, Malformed> {
-    let is_body = !piece.is_empty() && reply.skippable() >= piece.len() as u64;
+    let is_body = !piece.is_empty() && reply.droppable() >= piece.len() as u64;
     if is_body { Ok(reply.skip(piece.len() as u64)) } else { reply.feed(piece) }
 }
 

@@ -70,11 +70,13 @@ impl DueTimes {
     }
 
     /// The next due time; `None` at rate zero and after the last stage.
+    #[inline]
     pub fn peek(&self) -> Option<Nanos> {
         self.next
     }
 
     /// Takes the next request that is due by `now`.
+    #[inline]
     pub fn take_due(&mut self, now: Nanos) -> Option<Due> {
         let at = self.next.filter(|at| *at <= now)?;
         self.advance();

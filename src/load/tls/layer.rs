@@ -104,6 +104,8 @@ impl TlsLayer {
     /// # Errors
     /// `WouldBlock` in the handshake, or when earlier bytes have not left yet; otherwise why the
     /// connection failed.
+    // Never inline: plain connections, the usual ones, would carry its code along.
+    #[inline(never)]
     pub fn send(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
         if self.connection.is_handshaking() {
             self.flush(socket)?;
@@ -146,14 +148,22 @@ impl TlsLayer {
         !self.has_sent && !self.has_ended() && !self.connection.is_handshaking()
     }
 
-    /// Reads what there is, and answers what belongs to the handshake.
+    /// Reads what there is, and answers what belongs to the handshake. The buffer is as large as
+    /// the loop's; `uses_stamp`: the time of arrival is wanted.
     ///
     /// # Errors
     /// `WouldBlock` when there is no plaintext yet; `InvalidData` when TLS failed; `UnexpectedEof`
     /// when the connection ended without the notice that TLS gives of a proper end. Any machine on
     /// the way can end a connection but cannot forge that notice: a reply whose end is that of its
     /// connection may have been cut off.
-    pub fn receive(&mut self, socket: &Socket, buffer: &mut [u8]) -> io::Result<Received> {
+    // Never inline, as `send`.
+    #[inline(never)]
+    pub fn receive(
+        &mut self,
+        socket: &Socket,
+        buffer: &mut [u8],
+        uses_stamp: bool,
+    ) -> io::Result<Received> {
         let (plaintext, ciphertext) = buffer.split_at_mut(buffer.len() - CIPHERTEXT);
         let kept = self.take_plaintext(plaintext);
         if kept > 0 {
@@ -162,7 +172,7 @@ impl TlsLayer {
         if self.has_ended() {
             return self.end();
         }
-        let Received { count, has_more, stamp } = socket.receive(ciphertext)?;
+        let Received { count, has_more, stamp } = socket.receive(ciphertext, uses_stamp)?;
         if count == 0 {
             return Err(self.cut_off());
         }
