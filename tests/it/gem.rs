@@ -4,7 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tempfile::TempDir;
+
 use crate::process::{Ended, ended, write_files};
+use crate::rails;
 
 const PLATFORM: &str = "x86_64-linux";
 
@@ -36,6 +39,48 @@ fn install(home: &Path, gem: &Path) {
     let gem = gem.to_str().unwrap();
     let arguments = ["install", "--local", "--force", "--no-document", gem];
     with_gems(home, "gem", &arguments).assert_code(0);
+}
+
+/// Bundler in an app's folder, with nothing inherited that would lead it elsewhere.
+fn bundle(app: &Path, home: &Path) -> Command {
+    let mut command = Command::new("bundle");
+    command.current_dir(app).env("HOME", home).env("LC_ALL", "C.UTF-8").env("SWEETSPOT_LOCK", "");
+    for name in ["RAILS_ENV", "RACK_ENV", "BUNDLE_GEMFILE", "GEM_HOME", "SECRET_KEY_BASE"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// The tests' Rails app with the gem in its Gemfile, and a folder for gems beside this machine's.
+struct Bundled {
+    /// `app/` and `gems/`.
+    folder: TempDir,
+}
+
+impl Bundled {
+    /// As docs/start.md says: the gem's file is installed, and the bundle takes what is installed.
+    fn with(gem: &Path) -> Self {
+        let bundled = Self { folder: tempfile::tempdir().unwrap() };
+        let app = bundled.folder.path().join("app");
+        rails::copy_app(&app);
+        let gemfile = fs::read_to_string(app.join("Gemfile")).unwrap();
+        let ours = "gem \"sweetspot\", group: :development\n";
+        write_files(&app, &[("Gemfile", &(gemfile + ours))]);
+        fs::create_dir(bundled.gems()).unwrap();
+        install(&bundled.gems(), gem);
+        bundled.bundle(&["install", "--local"]).assert_code(0);
+        bundled
+    }
+
+    fn gems(&self) -> PathBuf {
+        self.folder.path().join("gems")
+    }
+
+    fn bundle(&self, arguments: &[&str]) -> Ended {
+        let mut command = bundle(&self.folder.path().join("app"), self.folder.path());
+        command.args(arguments).env("GEM_HOME", self.gems());
+        ended(command.env_remove("SWEETSPOT_EXECUTABLE"))
+    }
 }
 
 #[test]
@@ -80,14 +125,9 @@ fn a_rails_app_has_a_generator_and_tasks_of_it() {
     let ours = format!("gem \"sweetspot\", path: {:?}\n", project().join("gem"));
     write_files(&app, &[("Gemfile", &(lines.collect::<String>() + &ours))]);
     let bundle = |arguments: &[&str]| {
-        let mut command = Command::new("bundle");
-        command.args(arguments).current_dir(&app).env("HOME", folder.path());
+        let mut command = bundle(&app, folder.path());
         command.env("SWEETSPOT_EXECUTABLE", env!("CARGO_BIN_EXE_sweetspot"));
-        command.env("LC_ALL", "C.UTF-8").env("SWEETSPOT_LOCK", "");
-        for name in ["RAILS_ENV", "RACK_ENV", "BUNDLE_GEMFILE", "GEM_HOME", "SECRET_KEY_BASE"] {
-            command.env_remove(name);
-        }
-        ended(&mut command)
+        ended(command.args(arguments))
     };
     bundle(&["lock", "--local"]).assert_code(0);
     let made = bundle(&["exec", "rails", "generate", "sweetspot:install"]);
@@ -106,4 +146,46 @@ fn a_rails_app_has_a_generator_and_tasks_of_it() {
     let tasks = bundle(&["exec", "rails", "sweetspot:plan", "ARGS=--budget 3m"]);
     tasks.assert_code(0);
     tasks.assert_says(&["3m", "command line", "plan file, line"]);
+}
+
+#[test]
+fn a_bundle_with_a_platforms_gem_runs_its_program_and_its_tasks() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = Bundled::with(&packed(folder.path(), "package"));
+    let version = app.bundle(&["exec", "sweetspot", "--version"]);
+    version.assert_code(0);
+    assert_eq!(version.stdout, format!("sweetspot {}\n", env!("CARGO_PKG_VERSION")));
+    let tasks = app.bundle(&["exec", "rake", "-T"]);
+    tasks.assert_code(0);
+    tasks.assert_says(&["rake sweetspot:plan", "rake sweetspot:tune", "rake sweetspot:verify"]);
+
+    let rake = |task: &str, arguments: &str| {
+        app.bundle(&["exec", "rake", task, &format!("ARGS={arguments}")])
+    };
+    let planned = rake("sweetspot:tune", "--dry-run --budget 3m --target 'GET /items'");
+    planned.assert_code(0);
+    planned.assert_says(&["puma (found in the app)", "GET /items (command line)", "3m (command"]);
+    let mistyped = rake("sweetspot:tune", "--wrokers 2");
+    mistyped.assert_code(2);
+    mistyped.assert_says(&["--workers"]);
+    let without_session = rake("sweetspot:verify", "");
+    without_session.assert_code(2);
+    without_session.assert_says(&["could not read the store", "'sweetspot tune' makes it"]);
+}
+
+#[test]
+fn a_bundle_with_the_plain_gem_is_told_what_to_install_and_then_runs_the_program() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let app = Bundled::with(&packed(folder.path(), "plain"));
+    let gem = packed(other.path(), "package");
+    let way = format!("gem install --local ./{}", gem.file_name().unwrap().display());
+    let elsewhere = format!("bundle lock --add-platform {PLATFORM} && bundle install");
+    for arguments in [["exec", "sweetspot", "--version"], ["exec", "rake", "sweetspot:plan"]] {
+        let without = app.bundle(&arguments);
+        without.assert_code(1);
+        without.assert_says(&[&way, &elsewhere]);
+        assert!(!without.stderr.contains("rake aborted!"), "{}", without.stderr);
+    }
+    install(&app.gems(), &gem);
+    app.bundle(&["exec", "sweetspot", "--version"]).assert_code(0);
 }

@@ -27,10 +27,7 @@ struct RailsApp {
 impl RailsApp {
     fn new() -> Self {
         let app = Self { folder: tempfile::tempdir().unwrap() };
-        copy(Path::new(SOURCE), &app.path());
-        ["tmp/pids", "log"]
-            .iter()
-            .for_each(|one| fs::create_dir_all(app.path().join(one)).unwrap());
+        copy_app(&app.path());
         let mut lock = app.command("bundle");
         assert_success(lock.args(["lock", "--local"]));
         app
@@ -128,6 +125,13 @@ impl RailsApp {
 
 /// Any long text will do.
 const KEY: (&str, &str) = ("SECRET_KEY_BASE", "0123456789abcdef0123456789abcdef0123456789abcdef");
+
+/// The app in a folder that is made for it, with the folders that Rails and Puma write to, and
+/// without a lock file.
+pub fn copy_app(to: &Path) {
+    copy(Path::new(SOURCE), to);
+    ["tmp/pids", "log"].iter().for_each(|one| fs::create_dir_all(to.join(one)).unwrap());
+}
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();

@@ -55,10 +55,18 @@ module Sweetspot
         return "sweetspot runs on Linux (x86_64 and aarch64), and this is #{ours}: run it in a " \
           "container, or name a program with #{VARIABLE}"
       end
+      name = platform_of(ours)
       "this is the gem without the program for #{ours}: it was locked or installed for another " \
-        "platform. With Bundler: bundle lock --add-platform #{ours.cpu}-#{ours.os} && bundle " \
-        "install; without: gem install sweetspot --platform #{ours.cpu}-#{ours.os}. Or name a " \
-        "program of your own with #{VARIABLE}"
+        "platform. From the files of a release: gem install --local " \
+        "./sweetspot-#{VERSION}-#{name}.gem. From a gem server that has it, with Bundler: bundle " \
+        "lock --add-platform #{name} && bundle install; without: gem install sweetspot " \
+        "--platform #{name}. Or name a program of your own with #{VARIABLE}"
+    end
+
+    # What the gem for this machine is called; C libraries but for musl have one name.
+    def platform_of(ours)
+      libc = "-musl" if ours.version.to_s.start_with?("musl")
+      "#{ours.cpu}-#{ours.os}#{libc}"
     end
   end
 end

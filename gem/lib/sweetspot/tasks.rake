@@ -9,6 +9,8 @@ run = lambda do |*words|
   all = [Sweetspot::Executable.path, *words, *Shellwords.split(ENV.fetch("ARGS", ""))]
   start = -> { sh(*all, verbose: false) { |is_ok, status| exit(status.exitstatus || 1) unless is_ok } }
   defined?(Bundler) ? Bundler.with_original_env(&start) : start.call
+rescue Sweetspot::Executable::Missing => missing
+  abort("sweetspot: #{missing.message}")
 end
 
 namespace :sweetspot do

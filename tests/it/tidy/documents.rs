@@ -242,10 +242,11 @@ fn outside_the_book(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Each document with its translation.
-const TRANSLATED: [(&str, &str); 11] = [
+const TRANSLATED: [(&str, &str); 12] = [
     ("README.md", "README.ja.md"),
     ("docs/start.md", "docs/ja/start.md"),
     ("docs/reading.md", "docs/ja/reading.md"),
+    ("docs/procedure.md", "docs/ja/measuring.md"),
     ("docs/faq.md", "docs/ja/faq.md"),
     ("docs/servers/puma.md", "docs/ja/servers/puma.md"),
     ("docs/servers/unicorn.md", "docs/ja/servers/unicorn.md"),
@@ -261,7 +262,12 @@ fn untranslated(tree: &Tree) -> Vec<Finding> {
         let text = tree.text(path);
         let headings = text.lines().filter(|line| line.starts_with("## ")).count();
         // Where the original is meant, the translation leads to the translation.
-        let original = |target: &str| resolve(path, target).replace("docs/ja/", "docs/");
+        let original = |target: &str| {
+            let whole = resolve(path, target);
+            let file = whole.split('#').next().unwrap_or_default();
+            let of = TRANSLATED.iter().find(|(_, translation)| *translation == file);
+            of.map_or(whole.clone(), |(english, translation)| whole.replace(translation, english))
+        };
         let targets: BTreeSet<String> = text.lines().flat_map(links).map(original).collect();
         (headings, targets)
     };
@@ -272,7 +278,7 @@ fn untranslated(tree: &Tree) -> Vec<Finding> {
         }
         let ((headings, in_english), (translated, in_translation)) =
             (outline(english), outline(translation));
-        let is_other = |target: &&String| ![english, translation].contains(&target.as_str());
+        let is_other = |target: &&String| target.as_str() != english;
         let links = in_english.symmetric_difference(&in_translation).filter(is_other);
         let links = links.map(|target| format!("{target} is linked in one of the two"));
         let count = format!("{translated} headings, not {headings}");
@@ -428,6 +434,16 @@ fn a_readme_that_is_ahead_of_its_translation_is_found() {
     let english = ("README.md", "[日本語](README.ja.md)\n## A\n[b](docs/b.md)\n## C\n");
     let bad = [english, ("README.ja.md", "[English](README.md)\n## A\n")];
     let good = [english, ("README.ja.md", "[English](README.md)\n## い\n[ろ](docs/b.md)\n## は\n")];
+    try_out(&TRANSLATION, &bad, &[0, 0], &good);
+}
+
+#[test]
+fn a_translation_has_a_name_of_its_own() {
+    let english = ("README.md", "[a](docs/procedure.md)\n");
+    let page = ("docs/procedure.md", "[日本語](ja/measuring.md)\n");
+    let translated = ("docs/ja/measuring.md", "[English](../procedure.md)\n");
+    let bad = [english, page, translated, ("README.ja.md", "[あ](docs/measuring.md)\n")];
+    let good = [english, page, translated, ("README.ja.md", "[あ](docs/ja/measuring.md)\n")];
     try_out(&TRANSLATION, &bad, &[0, 0], &good);
 }
 
