@@ -331,7 +331,7 @@ impl Limits {
         if matches!(spec.shape, Shape::Clients { .. }) && wanted > most {
             return Err(LoadError::Plan(format!(
                 "{wanted} clients need a connection each, but the limit on open files leaves room \
-                 for {most}; raise it (ulimit -n {})",
+                 for {most}; raise it ('ulimit -n {}')",
                 u64::from(wanted) * 4 / 3 + 2 * SPARE_DESCRIPTORS
             )));
         }

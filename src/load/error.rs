@@ -27,7 +27,7 @@ impl fmt::Display for GeneratorPart {
         f.write_str(match self {
             Self::Thread => "a thread",
             Self::Loop => "a loop",
-            Self::Connections => "connections; raise the limit on open files (ulimit -n)",
+            Self::Connections => "connections; raise the limit on open files ('ulimit -n')",
         })
     }
 }

@@ -91,7 +91,7 @@ pub enum AppError {
         gemfile.display(), lock
     )]
     NoLock { gemfile: PathBuf, lock: &'static str },
-    #[error("{program} is not in any folder of PATH; install it: {}", install.join(", or "))]
+    #[error("{program} is not in any folder of PATH; install it: `{}`", install.join("`, or `"))]
     NoProgram { program: &'static str, install: &'static [&'static str] },
 }
 

@@ -30,8 +30,8 @@ pub enum StartError {
     #[error("it has both {{port}} and {{socket}}; keep the one on which requests are answered")]
     TwoAddresses,
     #[error(
-        "no shell is started, so '{word}' would be a plain word; write sh -c 'exec ...' around it \
-         where a shell is needed"
+        "no shell is started, so '{word}' would be a plain word; write `sh -c 'exec ...'` around \
+         it where a shell is needed"
     )]
     NeedsShell { word: String },
     #[error("no shell is started, so $PORT would stay as it is; write {{port}}")]
@@ -42,6 +42,6 @@ pub enum StartError {
     NoProgram { program: String, folder: PathBuf },
     #[error("{program} is in {}, where it is looked for only as ./{program}", folder.display())]
     NotHere { program: String, folder: PathBuf },
-    #[error("{} is no program that may be run; chmod +x makes it one", path.display())]
+    #[error("{} is no program that may be run; 'chmod +x' makes it one", path.display())]
     NotExecutable { path: PathBuf },
 }

@@ -39,6 +39,7 @@ fn for_start(app: &App, about: &About, kind: BootFailureKind) -> Option<StartAdv
         BootFailureKind::NotInstalled if app.is_bundled => {
             StartAdvice::InstallGems { gem: about.name.into() }
         }
+        BootFailureKind::NotInstalled if about.install.is_empty() => StartAdvice::InstallNamed,
         BootFailureKind::NotInstalled => StartAdvice::InstallServer {
             commands: about.install.iter().map(ToString::to_string).collect(),
         },

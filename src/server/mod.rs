@@ -98,7 +98,7 @@ pub struct About {
     pub has_threads: bool,
     /// It cannot stand alone: it speaks no HTTP, or each of its workers has an address of its own.
     pub needs_proxy: bool,
-    /// Commands that install it, any of which will do: `gem install puma`.
+    /// Commands that install it, any of which will do: `gem install puma`; empty: none is known.
     pub install: &'static [&'static str],
 }
 

@@ -178,7 +178,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, LoadError> 
             let why = found.err().map(|error| format!(" ({error})")).unwrap_or_default();
             Err(LoadError::Plan(format!(
                 "{} holds no certificate in PEM format{why}; it has a line '-----BEGIN \
-                 CERTIFICATE-----' (openssl x509 -inform der makes it from DER)",
+                 CERTIFICATE-----' ('openssl x509 -inform der' makes it from DER)",
                 file.display()
             )))
         }
@@ -189,7 +189,7 @@ fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, LoadError> {
     PrivateKeyDer::from_pem_slice(&read(file)?).map_err(|error| {
         LoadError::Plan(format!(
             "{} holds no private key in PEM format ({error}); it has a line '-----BEGIN PRIVATE \
-             KEY-----', and must not be encrypted (openssl pkey takes the passphrase away)",
+             KEY-----', and must not be encrypted ('openssl pkey' takes the passphrase away)",
             file.display()
         ))
     })

@@ -169,9 +169,9 @@ fn the_program_that_starts_the_server_has_to_be_in_path() {
         let other = (about.programs.len() > 1).then(|| last.to_string());
         assert_eq!(plain.program, other, "{}", about.name);
         let error = check_programs(&mut plain, *adapter, &[]).unwrap_err().to_string();
-        let install = about.install.join(", or ");
+        let install = about.install.join("`, or `");
         let first = about.programs[0];
-        assert_eq!(error, format!("{first} is not in any folder of PATH; install it: {install}"));
+        assert_eq!(error, format!("{first} is not in any folder of PATH; install it: `{install}`"));
     }
 }
 
@@ -216,5 +216,5 @@ fn a_bundled_app_needs_bundler_and_one_behind_nginx_needs_that() {
     let mut app = recognise(folder_with(&[RUN]).path()).unwrap();
     app.proxy = Proxy::Nginx;
     let error = check_programs(&mut app, ADAPTERS[0], &in_path).unwrap_err().to_string();
-    assert_eq!(error, "nginx is not in any folder of PATH; install it: apt install nginx");
+    assert_eq!(error, "nginx is not in any folder of PATH; install it: `apt install nginx`");
 }

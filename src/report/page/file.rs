@@ -85,7 +85,7 @@ pub fn shell(assets: &Assets) -> (String, String) {
                                 are read without." } }
             } @else {
                 p { "This program was built without Node.js, so it has no page. Install Node.js \
-                     and build it again, or write a report: sweetspot report last" }
+                     and build it again, or write a report with 'sweetspot report last'." }
             }
         }
         div #page {}

@@ -33,7 +33,7 @@ const ABOUT: About = About {
     // Where its command has a place for them.
     has_threads: true,
     needs_proxy: false,
-    install: &["as its makers say, or name it with its path"],
+    install: &[],
 };
 
 /// By convention the number of workers: what an app does itself (its database pool, its own

@@ -31,7 +31,7 @@ const ABOUT: About = About {
     runs: &[Framework::Node],
     has_threads: false,
     needs_proxy: false,
-    install: &["apt install nodejs", "see https://nodejs.org"],
+    install: &["apt install nodejs"],
 };
 
 /// Loaded into every process.

@@ -8,7 +8,9 @@ use super::progress::ProgressError;
 use crate::place::PlaceError;
 use crate::plan::AppError;
 use crate::report::Language;
+use crate::server;
 use crate::session::drive::of_place;
+use crate::terms::{BootFailure, LabFailure};
 
 /// Why there is no result.
 #[derive(Debug, Error)]
@@ -29,10 +31,16 @@ pub enum LabError {
     Definition { message: String },
     /// By the names of Debian's packages.
     #[error(
-        "this experiment needs what is not installed here; on Debian: apt install {}",
+        "this experiment needs what is not installed here; on Debian: 'apt install {}'",
         packages.join(" ")
     )]
     Lacks { packages: Vec<String> },
+}
+
+/// Why a run has no server, with that server's own last words.
+pub fn without_server(failure: BootFailure) -> LabFailure {
+    let last_line = server::own_message(&failure.last_lines).map(String::from);
+    LabFailure::RunWithoutServer { why: failure.message, last_line }
 }
 
 impl From<PlaceError> for LabError {

@@ -27,7 +27,6 @@ use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
 use crate::place::PlaceError;
 use crate::report::Language;
-use crate::server;
 use crate::terms::{
     Configuration, LabEntry, LabEvent, LabFailure, LabResult, LabRun, Offered, Rate, Stated,
     TrialRecord, Variant,
@@ -190,11 +189,7 @@ fn observe(
     };
     Ok(match site.place(planned)?.run(&order)? {
         Outcome::Recorded(record) => Ok(record),
-        Outcome::BootFailed(failure) => {
-            let last_line = server::own_message(&failure.last_lines).map(String::from);
-            let why = failure.message;
-            Err(LabFailure::RunWithoutServer { why, last_line })
-        }
+        Outcome::BootFailed(failure) => Err(error::without_server(failure)),
     })
 }
 

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::error::LabError;
+use super::error::{LabError, without_server};
 use super::site::{Site, limits};
 use crate::lab::{self, Lab};
 use crate::place::Started;
@@ -17,7 +17,8 @@ use crate::session::load::{Asked, LoadVerbError, Shape};
 use crate::session::local;
 use crate::session::tune::TuneError;
 use crate::terms::{
-    Arrivals, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate, StopSignal,
+    Arrivals, BootFailure, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate,
+    StopSignal,
 };
 
 /// Time for one search of a capacity.
@@ -99,8 +100,14 @@ pub fn run(
 fn not_tuned(error: TuneError) -> LabError {
     match error {
         TuneError::Place(error) => error.into(),
+        TuneError::DoesNotStart(failure) => not_up(*failure),
         error => LabError::Definition { message: error.to_string() },
     }
+}
+
+/// In the words of an experiment: the advice for `tune` names options that `lab` has not.
+fn not_up(failure: BootFailure) -> LabError {
+    LabError::Definition { message: Language::DATA.say_fact(&without_server(failure)) }
 }
 
 /// What would be typed for `tune` in the app's folder.
@@ -174,9 +181,7 @@ fn capacity_of(
     let place = site.place_for(&plan.targets)?;
     match place.start(configuration)? {
         Started::Ready { .. } => {}
-        Started::Failed(failure) => {
-            return Err(LabError::Definition { message: Language::DATA.say(&failure.message) });
-        }
+        Started::Failed(failure) => return Err(not_up(failure)),
     }
     let address = place
         .address()

@@ -214,7 +214,10 @@ pub fn nothing_answered(summary: &LoadSummary) -> String {
         (errors.closed_early, "cut off by the server before a whole reply: its log may say why"),
         (errors.malformed, malformed.as_str()),
         (errors.tls, tls.as_str()),
-        (errors.address_unavailable, "without a free port or descriptor on this side (ulimit -n)"),
+        (
+            errors.address_unavailable,
+            "without a free port or descriptor on this side ('ulimit -n')",
+        ),
         (errors.dropped, "never sent"),
     ];
     match kinds.iter().max_by_key(|(count, _)| *count) {

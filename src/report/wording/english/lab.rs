@@ -1,15 +1,20 @@
 //! What an experiment's runs showed, in English.
 
 use super::English;
+use super::failure::cause_in_lab;
 use crate::report::Language;
 use crate::report::wording::{Counted, Phrases};
-use crate::terms::{LabComparison, LabFailure, LabRuns};
+use crate::terms::{LabComparison, LabFailure, LabRuns, Stated};
 
 pub fn failure(failure: &LabFailure) -> String {
     match failure {
         LabFailure::RunWithoutServer { why, last_line } => {
             let line = last_line.as_ref().map(|line| format!(" ({line})")).unwrap_or_default();
-            format!("{}{line}", Language::English.say(why))
+            let why = match why {
+                Stated::Fact(cause) => cause_in_lab(cause),
+                Stated::Verbatim(text) => text.clone(),
+            };
+            why + &line
         }
         LabFailure::ServerEndedInRun { status } => {
             format!("the server ended: {}", Language::English.say(status))
@@ -51,6 +56,18 @@ fn counts(counts: &[u16], what: Counted) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::{BootCause, BootEnd};
+
+    #[test]
+    fn a_server_that_does_not_come_up_is_told_without_an_option_that_lab_has_not() {
+        let end = BootEnd::NotAnswered { target: "GET /".into(), patience_s: 60.0 };
+        let why = BootCause::NotReady { seen: None, end, connections_for: None }.into();
+        let failed = LabFailure::RunWithoutServer { why, last_line: Some("boom".into()) };
+        let expected = "the app server did not become ready: GET / was not answered within 60 s \
+                        of the start (boom)";
+        assert_eq!(failure(&failed), expected);
+        assert!(!Language::Japanese.say_fact(&failed).contains("--boot-timeout"));
+    }
 
     #[test]
     fn what_is_compared_names_both_sides() {

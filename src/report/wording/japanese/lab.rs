@@ -1,15 +1,20 @@
 //! What an experiment's runs showed, in Japanese.
 
 use super::Japanese;
+use super::failure::cause_in_lab;
 use crate::report::Language;
 use crate::report::wording::{Counted, Phrases};
-use crate::terms::{LabComparison, LabFailure, LabRuns};
+use crate::terms::{LabComparison, LabFailure, LabRuns, Stated};
 
 pub fn failure(failure: &LabFailure) -> String {
     match failure {
         LabFailure::RunWithoutServer { why, last_line } => {
             let line = last_line.as_ref().map(|line| format!("（{line}）")).unwrap_or_default();
-            format!("{}{line}", Language::Japanese.say(why))
+            let why = match why {
+                Stated::Fact(cause) => cause_in_lab(cause),
+                Stated::Verbatim(text) => text.clone(),
+            };
+            why + &line
         }
         LabFailure::ServerEndedInRun { status } => {
             format!("サーバーが終了しました: {}", Language::Japanese.say(status))

@@ -23,7 +23,7 @@ pub fn sentence(error: &SessionError) -> String {
                 GeneratorPart::Thread => "スレッド",
                 GeneratorPart::Loop => "ループ",
                 GeneratorPart::Connections => {
-                    "接続（開けるファイル数の上限を上げてください: ulimit -n）"
+                    "接続（開けるファイル数の上限を上げてください: 'ulimit -n'）"
                 }
             };
             format!("負荷生成器の準備に失敗しました: {part}: {why}")
