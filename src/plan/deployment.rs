@@ -25,6 +25,7 @@ use self::said::{Pair, Said};
 pub use self::shell::words;
 use self::shell::{expanded, invocations, is_comment, unquoted};
 use crate::server::{ADAPTERS, Adapter, App, FlagNames};
+use crate::terms::FlagPlace;
 
 /// Variables by which apps are told how large to be, and how to use memory and compiler. Only
 /// numbers are taken from them: no secret is one of these.
@@ -65,6 +66,9 @@ pub struct Deployment {
     numbers: Variables,
     /// Those that have more flags for a server.
     more_flags: Variables,
+    /// What the app's server keeps of its flags, by where they stand; what is given last comes
+    /// before what is given first.
+    pub kept: Vec<(FlagPlace, Kept)>,
 }
 
 impl Deployment {
@@ -132,8 +136,9 @@ impl Deployment {
         let is_given = names.variable.is_some_and(|name| given(name).is_some());
         let more = self.more_of(names).filter(|_| !is_given);
         let own = command.and_then(|command| {
+            let file = command.file;
             let mut all =
-                command.behind(&programs).map(|words| Given { words, file: command.file });
+                command.behind(&programs).map(|words| Given { words, file, variable: None });
             all.find(|it| {
                 let is_kept = || Kept::of(&it.words, names.kept, app, &of) != Kept::default();
                 flags(std::slice::from_ref(it), names, &of).is_some() || is_kept()
@@ -142,10 +147,13 @@ impl Deployment {
         let all: Vec<Given> = more.into_iter().chain(own).collect();
         app.flags = flags(&all, names, &of);
         app.worker_kind = app.commands_kind().or(app.worker_kind.take());
-        for it in all {
-            let kept = Kept::of(&it.words, names.kept, app, &of);
-            app.start_flags.extend(kept.flags);
-            app.start_env.extend(kept.variables);
+        for Given { words, file, variable } in all {
+            let kept = Kept::of(&words, names.kept, app, &of);
+            app.start_flags.extend(kept.flags.clone());
+            app.start_env.extend(kept.variables.clone());
+            let (file, variable) = (file.to_string(), variable.map(str::to_string));
+            let is_any = kept != Kept::default();
+            self.kept.extend(is_any.then_some((FlagPlace { file, variable }, kept)));
         }
         // Other servers take numbers alone.
         let is_read = |value: &str| value != "auto" || adapter.name() == "puma";
@@ -199,8 +207,9 @@ impl Deployment {
 
     /// The flags that a variable gives this server.
     fn more_of(&self, names: FlagNames) -> Option<Given> {
-        let (text, file) = self.more_flags.get(names.variable?)?;
-        Some(Given { words: unquoted(text), file })
+        let variable = names.variable?;
+        let (text, file) = self.more_flags.get(variable)?;
+        Some(Given { words: unquoted(text), file, variable: Some(variable) })
     }
 }
 

@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::target::Target;
 
 /// What stands in the place of a secret.
-const HIDDEN: &str = "[hidden]";
+pub const HIDDEN: &str = "[hidden]";
 
 /// Words in the name of a variable, a setting or a field whose value is secret.
 const SECRET_NAMES: [&str; 13] = [

@@ -70,6 +70,26 @@ fn a_script_gets_the_plan_as_json() {
 }
 
 #[test]
+fn flags_that_gunicorn_keeps_are_shown_and_given_to_a_script_with_their_file() {
+    let command = "web: gunicorn --bind 0.0.0.0:$PORT --preload --max-requests 500 wsgi\n";
+    let folder = folder_with(&[("wsgi.py", "application = 1\n"), ("Procfile", command)]);
+    let text = shown(folder.path(), &[]);
+    let line = text.lines().find(|line| line.starts_with("kept flags")).unwrap();
+    let words: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(words.join(" "), "kept flags --preload --max-requests=500 (Procfile)");
+    let text = shown(folder.path(), &["--lang", "ja"]);
+    assert!(text.lines().any(|line| line.starts_with("本番のフラグ")), "{text}");
+    let rows: serde_json::Value = serde_json::from_str(&shown(folder.path(), &["--json"])).unwrap();
+    let row = rows.as_array().unwrap().iter().find(|row| row["what"] == "kept flags").unwrap();
+    let fact = serde_json::json!({
+        "what": "kept_flags",
+        "value": ["--preload", "--max-requests=500"],
+        "source": { "from": "deployed_flags", "places": [{ "file": "Procfile" }] },
+    });
+    assert_eq!(row["fact"], fact);
+}
+
+#[test]
 fn looking_at_an_app_changes_nothing_in_its_folder() {
     let folder = folder_with(&[RUN]);
     shown(folder.path(), &[]);

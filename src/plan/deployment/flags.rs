@@ -10,6 +10,8 @@ use crate::server::{FlagNames, Flags, MinThreads, Obeys};
 pub struct Given {
     pub words: Vec<String>,
     pub file: &'static str,
+    /// The variable that has them; `None`: a command does.
+    pub variable: Option<&'static str>,
 }
 
 /// The flags of these; what is given last comes before what is given first.

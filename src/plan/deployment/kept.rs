@@ -3,11 +3,14 @@
 //! In: the words that it is given, and the flags that it keeps. Out: flags and variables. Only
 //! looks, for the files and folders that they name.
 
+use std::path::Path;
+
 use super::flags::{given, with_next};
 use super::named::{folder_with, in_app};
 use super::said::Pair;
 use super::shell::expanded;
 use crate::server::{App, KeptFlag, Takes};
+use crate::terms::{HIDDEN, Secrets};
 
 /// What is kept.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,6 +38,19 @@ impl Kept {
             }
         }
         kept
+    }
+
+    /// The flags of this list that are kept, as a plan may show them: without secrets, without the
+    /// values of variables, and with folders relative to the app's.
+    pub fn shown(&self, list: &[KeptFlag], folder: &Path, secrets: &Secrets) -> Vec<String> {
+        let root = format!("{}/", folder.display());
+        let flag = |word: &String| match word.split_once('=') {
+            Some((name, value)) => format!("{name}={}", secrets.mask(&value.replace(&root, ""))),
+            None => word.clone(),
+        };
+        let with_variable = list.iter().find(|flag| flag.takes == Takes::Variable);
+        let variable = |(name, _): &Pair| Some(format!("{}={name}={HIDDEN}", with_variable?.name));
+        self.flags.iter().map(flag).chain(self.variables.iter().filter_map(variable)).collect()
     }
 
     fn add(&mut self, flag: &KeptFlag, value: &str, app: &App) {
@@ -94,8 +110,8 @@ mod tests {
     ];
 
     /// What is kept of a command's arguments by an app with `src/main.py`, `lib/` and `.env`, where
-    /// `SECONDS` is 9; `@` stands for its folder.
-    fn kept(arguments: &str) -> (String, Vec<Pair>) {
+    /// `SECONDS` is 9, and the app's folder.
+    fn kept_of(arguments: &str) -> (Kept, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         for below in ["src", "lib"] {
             fs::create_dir(folder.path().join(below)).unwrap();
@@ -105,7 +121,12 @@ mod tests {
         }
         let app = App::new(folder.path(), Framework::Wsgi, "main:app");
         let of = |name: &str| (name == "SECONDS").then(|| "9".to_string());
-        let kept = Kept::of(&unquoted(arguments), LIST, &app, &of);
+        (Kept::of(&unquoted(arguments), LIST, &app, &of), folder)
+    }
+
+    /// The flags, in which `@` stands for the app's folder, and the variables.
+    fn kept(arguments: &str) -> (String, Vec<Pair>) {
+        let (kept, folder) = kept_of(arguments);
         let root = format!("{}/", folder.path().display());
         (kept.flags.join(" ").replace(&root, "@/"), kept.variables)
     }
@@ -135,5 +156,25 @@ mod tests {
         let (flags, variables) = kept("-e A=1 --env 'B=2 3=4' -e $C --env=D=$SECONDS");
         assert_eq!(flags, "");
         assert_eq!(variables, [pair("A", "1"), pair("B", "2 3=4"), pair("D", "9")]);
+    }
+
+    #[test]
+    fn kept_flags_are_shown_without_secrets_and_with_folders_below_the_apps() {
+        let secrets = Secrets::default().with_given([("SHOP_REGION", "s3cret-region")]);
+        for (arguments, expected) in [
+            ("--preload -t 5", "--preload --timeout=5"),
+            ("-t s3cret-region", "--timeout=[hidden]"),
+            ("-t redis://joe:s3cret@db/0", "--timeout=redis://[hidden]@db/0"),
+            ("--pythonpath src,lib --env-file .env", "--pythonpath=src,lib --env-file=.env"),
+            (
+                "-e API_TOKEN=s3cret -e A=1 --preload",
+                "--preload --env=API_TOKEN=[hidden] --env=A=[hidden]",
+            ),
+            ("-b :80", ""),
+        ] {
+            let (kept, folder) = kept_of(arguments);
+            let shown = kept.shown(LIST, folder.path(), &secrets);
+            assert_eq!(shown.join(" "), expected, "{arguments}");
+        }
     }
 }
