@@ -28,7 +28,7 @@ pub struct Arguments {
     /// A context of the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME", requires = "deployment")]
     context: Option<String>,
-    /// Also where the session may go on, or the context's name looks like production
+    /// Also where the session may go on, or context or namespace look like production
     #[arg(long, requires = "deployment")]
     yes: bool,
     #[command(flatten)]

@@ -99,7 +99,7 @@ fn documents_name_no_flag_that_its_verb_does_not_have() {
 }
 
 /// What depends on an app, a server or files that are not here.
-const ELSEWHERE: [Key; 9] = [
+const ELSEWHERE: [Key; 10] = [
     Key::App,
     Key::Env,
     Key::Server,
@@ -108,6 +108,7 @@ const ELSEWHERE: [Key; 9] = [
     Key::Knob,
     Key::Kamal,
     Key::Targets,
+    Key::PodTemplate,
     Key::User,
 ];
 

@@ -71,7 +71,7 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-const AGAIN: [(Key, &str); 29] = [
+const AGAIN: [(Key, &str); 30] = [
     (Key::App, "The app's folder, where it was moved [default: the session's]"),
     (Key::Entry, "What the server is told to run, where the session was told"),
     (Key::Start, "The command that starts the server, where the session had one"),
@@ -97,13 +97,17 @@ const AGAIN: [(Key, &str); 29] = [
     (Key::BootTimeout, "How long the server may take to answer [default: as in the session]"),
     (Key::User, "Whom the app and its server run as, where the session was told"),
     (Key::Seed, "Seed of everything random [default: 1]"),
+    (
+        Key::PodTemplate,
+        "The file that an image's pods are like, where it was moved [default: the session's]",
+    ),
     (Key::Container, "Which of the Deployment's containers, where the session was told"),
     (Key::Service, "The Service that leads to its pods, where the session was told"),
     (Key::ImagePullPolicy, "As of the image that was tuned, where the session was told"),
     (Key::Context, "A context of the kubeconfig [default: its current one]"),
     (Key::GeneratorImagePullPolicy, "As of the session's generators, where it was told"),
     (Key::GeneratorCpus, "Cores of each generator's pod, where the session was told"),
-    (Key::Yes, "Go on where the context's name looks like production"),
+    (Key::Yes, "Go on where context or namespace look like production"),
 ];
 
 /// Those of [`AGAIN`].

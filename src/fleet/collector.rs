@@ -140,6 +140,8 @@ impl Collector {
             }
             match listener.accept() {
                 Ok((stream, address)) => {
+                    // Where both protocols are listened to, IPv4's have the form of IPv6's.
+                    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
                     members.extend(let_in(stream, address, members.len(), gate, &teller));
                 }
                 Err(_) => thread::sleep(TICK),

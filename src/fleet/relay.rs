@@ -1,5 +1,7 @@
 //! What a collector passes on to whoever asked for the load and is elsewhere: a line of JSON each.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::terms::{FleetMember, LiveSecond, LoadRun, LoadSecond};
@@ -30,6 +32,12 @@ pub enum Relay {
     Failed {
         why: String,
     },
+    /// The last line of all, instead of [`Self::Ready`] or of a load: too few generators joined.
+    TooFew {
+        joined: u16,
+        wanted: u16,
+        within: Duration,
+    },
 }
 
 impl Relay {
@@ -54,7 +62,8 @@ mod tests {
     #[test]
     fn lines_come_back_and_what_is_said_to_people_is_none() {
         let second = LoadSecond { due: 7, ..LoadSecond::default() };
-        for relay in [Relay::Second(Box::new(second)), Relay::Failed { why: "no".into() }] {
+        let few = Relay::TooFew { joined: 1, wanted: 3, within: Duration::from_secs(150) };
+        for relay in [Relay::Second(Box::new(second)), Relay::Failed { why: "no".into() }, few] {
             assert_eq!(Relay::read(&relay.clone().line(3)), Some((3, relay)));
         }
         for words in ["waiting for 3 generators", "", "3", "{}"] {

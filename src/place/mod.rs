@@ -125,6 +125,12 @@ pub trait Place: Send {
     /// What holds here that the user should know: limits that are not enforced, a shared core.
     fn warnings(&self) -> Vec<Warning>;
 
+    /// What else the user should know by now, of what has been started here: asked after each
+    /// trial.
+    fn noticed(&self) -> Vec<Warning> {
+        Vec::new()
+    }
+
     /// The app's own settings, without starting it.
     ///
     /// # Errors

@@ -1,17 +1,20 @@
 //! `--deployment`: a Deployment of a Kubernetes cluster that is tuned where it runs; `--image`: one
 //! that is made for it; and the pods that send it load.
 //!
-//! In: the settings. Out: what was asked for, checked as far as the texts go. Only computes; no
-//! cluster is asked.
+//! In: the settings. Out: what was asked for, checked as far as the texts go. Reads the file that
+//! says what pods are to be like, if one does; no cluster is asked.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use super::cluster_error::ClusterError;
 use super::cuts;
 use super::error::{PlanError, Problem};
 use super::options::Key;
+use super::pod_template::pod_template;
 use super::range::parse_counts;
 use super::settings::{Given, Settings, Sourced};
+use crate::place::kubernetes::Template;
 use crate::terms::{Bytes, Cores, PlanSource};
 
 /// A Deployment of a Kubernetes cluster, and the pods that send it load.
@@ -21,7 +24,8 @@ pub struct Cluster {
     pub deployment: String,
     /// What is made for the time; `None`: the Deployment is the user's.
     pub own: Option<OwnPods>,
-    /// Which container of its pods runs the app; `None`: the only one.
+    /// Which container of its pods runs the app; `None`: the only one. Of an image the one that
+    /// the template describes.
     pub container: Option<String>,
     /// The Service that leads to its pods; `None`: the one that does.
     pub service: Option<String>,
@@ -52,6 +56,8 @@ pub struct OwnPods {
     pub cuts: Vec<u16>,
     /// Settings measured at the same time, each on a node of its own: 1 to 8.
     pub at_once: u16,
+    /// What else the pods are to be like.
+    pub template: Option<Template>,
 }
 
 /// A cluster as it was asked for, with where that came from.
@@ -61,6 +67,8 @@ pub struct AskedCluster {
     pub source: PlanSource,
     /// Of the number of generators, or else of their image.
     pub generators_source: PlanSource,
+    /// The file that the template was read from.
+    pub template: Option<Sourced<PathBuf>>,
 }
 
 /// Where trials run.
@@ -84,14 +92,23 @@ pub const STARTED_HERE: [Key; 7] =
     [Key::Start, Key::StopSignal, Key::Server, Key::Entry, Key::Proxy, Key::Probe, Key::User];
 
 /// What a Deployment has itself, or is by itself, besides.
-const OF_DEPLOYMENT: [Key; 7] =
-    [Key::Cpus, Key::Memory, Key::Image, Key::ImagePullPolicy, Key::Port, Key::Pods, Key::Parallel];
+const OF_DEPLOYMENT: [Key; 8] = [
+    Key::Cpus,
+    Key::Memory,
+    Key::Image,
+    Key::ImagePullPolicy,
+    Key::Port,
+    Key::Pods,
+    Key::Parallel,
+    Key::PodTemplate,
+];
 
 /// What only a Deployment of the user's has.
-const OF_IMAGE: [Key; 2] = [Key::Container, Key::Service];
+const OF_IMAGE: [Key; 1] = [Key::Service];
 
 /// What has no meaning without an image.
-pub const FOR_IMAGES: [Key; 4] = [Key::ImagePullPolicy, Key::Port, Key::Pods, Key::Parallel];
+pub const FOR_IMAGES: [Key; 5] =
+    [Key::ImagePullPolicy, Key::Port, Key::Pods, Key::Parallel, Key::PodTemplate];
 
 /// What has no meaning without a Deployment or an image.
 pub const FOR_CLUSTERS: [Key; 8] = [
@@ -161,6 +178,11 @@ fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanE
         return Err(image.problem(ClusterError::LimitsMissing));
     }
     let policy = value_of(settings, Key::ImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
+    let container = value_of(settings, Key::Container, |given| given.read(name))?;
+    let template = pod_template(settings, container.as_deref())?;
+    if template.is_none() {
+        settings.refuse(&[Key::Container], ClusterError::NoTemplate)?;
+    }
     Ok(OwnPods {
         image: image.read(not_empty)?.value,
         pull_policy: policy.map(str::to_string),
@@ -170,6 +192,7 @@ fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanE
             Some(given) => given.number(1, MOST_AT_ONCE)?.value as u16,
             None => 1,
         },
+        template,
     })
 }
 
@@ -202,13 +225,14 @@ fn cluster_of(
     let generators = settings.get(Key::Generators);
     let policy =
         value_of(settings, Key::GeneratorImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
+    let described = own.as_ref().and_then(|own| own.template.as_ref()?.container.clone());
     let cluster = Cluster {
         deployment: match &own {
             Some(_) => UNNAMED.to_string(),
             None => subject.read(name)?.value,
         },
         own,
-        container: named(Key::Container)?,
+        container: named(Key::Container)?.or(described),
         service: named(Key::Service)?,
         namespace: named(Key::Namespace)?,
         context: value_of(settings, Key::Context, |given| given.read(not_empty))?,
@@ -224,6 +248,7 @@ fn cluster_of(
         cluster,
         source: subject.source(),
         generators_source: generators.map_or_else(|| image.source(), |given| given.source()),
+        template: settings.path(Key::PodTemplate),
     })
 }
 

@@ -29,6 +29,8 @@ pub enum ClusterError {
     NoDeployment,
     #[error("it is for an image that is tuned in a cluster; name that with --image")]
     NoImage,
+    #[error("it names a container in the file of --pod-template; give that, or leave this out")]
+    NoTemplate,
     #[error(
         "its load is sent by pods of the cluster, of an image of sweetspot; give one that the \
          cluster's nodes can pull, such as --generator-image registry.internal/sweetspot:1"

@@ -16,6 +16,7 @@ pub fn commands(name: &ServiceName, beside: &Path) -> Commands {
     Commands {
         apply: own(format!("apply {name}")),
         ready: None,
+        check: Some(own(format!("check {name}"))),
         observe: None,
         restore: own("restore".to_string()),
         files: Vec::new(),
@@ -36,6 +37,8 @@ mod tests {
         let made = commands(&"prod/shop/web".parse().unwrap(), Path::new("/store dir"));
         let record = "--record '/store dir/ecs/prod-shop.json'";
         assert_eq!(made.apply, format!("exec \"$SWEETSPOT\" __ecs apply prod/shop/web {record}"));
+        let check = made.check.unwrap();
+        assert_eq!(check, format!("exec \"$SWEETSPOT\" __ecs check prod/shop/web {record}"));
         assert_eq!(made.restore, format!("exec \"$SWEETSPOT\" __ecs restore {record}"));
     }
 }

@@ -56,6 +56,8 @@ pub struct Commands {
     pub apply: String,
     /// Succeeds once it runs with it; `None`: once the other has ended.
     pub ready: Option<String>,
+    /// Succeeds after a load where the app still runs with it; only where the commands are ours.
+    pub check: Option<String>,
     /// Gives a shell where it runs; `None`: nothing is seen of what it uses.
     pub observe: Option<String>,
     /// Puts it back.

@@ -13,6 +13,7 @@ use super::remote_error::RemoteError;
 use super::start_error::StartError;
 use super::variable::VariableError;
 use super::written_knob::WrittenError;
+use crate::place::kubernetes::TemplateError;
 use crate::terms::{GoalsError, SloError, TargetError, UnitError};
 
 /// Where a text was written.
@@ -76,6 +77,13 @@ pub enum PlanError {
         path: PathBuf,
         #[source]
         source: std::io::Error,
+    },
+    /// A file that does not say what pods are to be like.
+    #[error("{}: {source}", path.display())]
+    PodTemplate {
+        path: PathBuf,
+        #[source]
+        source: TemplateError,
     },
     #[error("there is no plan {}; name a plan file or a folder, or leave it out to tune the app of \
         the current folder", path.display())]

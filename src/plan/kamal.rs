@@ -79,6 +79,7 @@ pub fn commands(
     Ok(Commands {
         apply: [cd.clone(), version.clone(), sources, boot(&config)].concat(),
         ready: None,
+        check: None,
         observe: Some(format!(
             "{cd}exec ruby {} {role} '{place}' {program} config{on} --version sweetspot",
             quoted(&files[1].0)

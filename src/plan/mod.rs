@@ -25,6 +25,7 @@ mod node;
 mod objective;
 mod options;
 mod php;
+mod pod_template;
 mod pods;
 mod python;
 mod rails;

@@ -143,7 +143,10 @@ options! {
     /// Into how many pods the image's app is cut, such as 1,2,4: --cpus, --memory and --workers are
     /// those of all pods together, of which each gets an even share [default: 1]
     Pods "pods" "RANGE" Form::Counts, TUNED "\"1..4\" or [1, 2, 4]";
-    /// Which of its containers runs the app [default: its only one]
+    /// A file (YAML or JSON) with a Deployment, a StatefulSet, a Pod or the spec of a pod that the
+    /// image's pods are to be like: variables from Secrets, volumes, users, nodes, annotations
+    PodTemplate "pod-template" "FILE" Form::File, TUNED "\"shop.yaml\"";
+    /// Which container of the Deployment or the template runs the app [default: the only one]
     Container "container" "NAME" Form::Text, TUNED "\"app\"";
     /// The Service that leads to its pods [default: the one that does]
     Service "service" "NAME" Form::Text, TUNED "\"shop\"";

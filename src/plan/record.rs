@@ -8,6 +8,7 @@ use super::deployment::Deployment;
 use super::elsewhere::{AskedRemote, Platform};
 use super::settings::Sourced;
 use super::targets::Asked;
+use crate::place::local::inherited_secrets;
 use crate::server::{self, Adapter, App, Proxy, RunAs};
 use crate::terms::{Allowance, PlanRecord, PlanSource, PlannedValue, Target};
 
@@ -37,7 +38,7 @@ impl Subject {
     /// What is shown first.
     pub fn records(&self) -> Records {
         if let Some(asked) = &self.cluster {
-            return Records(of_cluster(asked).into());
+            return Records(of_cluster(asked, &self.app.value.folder));
         }
         if let Some(AskedRemote { remote, source }) = &self.remote {
             let (by_kamal, destination, service) = match &remote.by {
@@ -101,6 +102,24 @@ impl Subject {
             source: PlanSource::Deployment { files: files.into_iter().collect() },
         })
     }
+
+    /// `None` where its server keeps no flags of those that deploy it.
+    fn kept_flags(&self) -> Option<PlanRecord> {
+        let (app, kept) = (&self.app.value, &self.deployment.kept);
+        if kept.is_empty() {
+            return None;
+        }
+        // A flag's value may be that of a variable.
+        let given = app.env.iter().map(|(name, value)| (&**name, &**value));
+        let secrets = inherited_secrets().with_given(given);
+        let list = self.server.value.flag_names().kept;
+        let flags = kept.iter().flat_map(|(_, it)| it.shown(list, &app.folder, &secrets));
+        let places = kept.iter().rev().map(|(place, _)| place.clone());
+        Some(PlanRecord {
+            value: PlannedValue::KeptFlags(flags.collect()),
+            source: PlanSource::DeployedFlags { places: places.collect() },
+        })
+    }
 }
 
 /// What is written down of a plan, in the order in which it is shown.
@@ -138,6 +157,7 @@ impl Records {
         self.0.extend(subject.environment());
         self.0.extend(subject.variables());
         self.0.extend(subject.deployed_variables());
+        self.0.extend(subject.kept_flags());
         let ready_path = self.of(ready, |path| PlannedValue::ReadyPath(path.as_str().into()));
         App { ready_path, ..subject.app.value }
     }
@@ -160,8 +180,8 @@ pub fn allowance<T: Copy>(limit: &Option<T>, all: T) -> Allowance<T> {
     limit.map_or(Allowance::All(all), Allowance::Limit)
 }
 
-/// In place of the app and its server.
-fn of_cluster(asked: &AskedCluster) -> [PlanRecord; 2] {
+/// In place of the app and its server. `folder`: the one in whose place the cluster stands.
+fn of_cluster(asked: &AskedCluster, folder: &Path) -> Vec<PlanRecord> {
     let cluster = &asked.cluster;
     let (name, namespace) = (cluster.deployment.clone(), cluster.namespace.clone());
     let (pods, image) = (cluster.generators, cluster.generator_image.clone());
@@ -175,7 +195,15 @@ fn of_cluster(asked: &AskedCluster) -> [PlanRecord; 2] {
         },
         None => PlannedValue::Deployment { name, namespace },
     };
+    let like = asked.template.as_ref().map(|template| {
+        record(template, |file| PlannedValue::PodsLike {
+            file: file.strip_prefix(folder).unwrap_or(file).display().to_string(),
+            container: cluster.container.clone(),
+        })
+    });
     let generators = PlannedValue::Generators { pods, image };
-    [(deployment, &asked.source), (generators, &asked.generators_source)]
-        .map(|(value, source)| PlanRecord { value, source: source.clone() })
+    let of = |value, source: &PlanSource| PlanRecord { value, source: source.clone() };
+    let deployment = of(deployment, &asked.source);
+    let generators = of(generators, &asked.generators_source);
+    [Some(deployment), like, Some(generators)].into_iter().flatten().collect()
 }

@@ -142,6 +142,7 @@ fn own_commands(
     Ok(Commands {
         apply: apply.read_secret(|text| command_with_places(text, variables))?.value,
         ready: command_of(settings, Key::ReadyCommand)?,
+        check: None,
         observe: None,
         restore: restore.read_secret(command)?.value,
         files: Vec::new(),

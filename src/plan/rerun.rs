@@ -45,21 +45,6 @@ pub fn with_earlier(
             PlannedValue::App { entry: Some(entry), .. } => {
                 give(&mut typed, Key::Entry, entry.clone());
             }
-            PlannedValue::Deployment { name, namespace } if is_given => {
-                give(&mut typed, Key::Deployment, name.clone());
-                if let Some(namespace) = namespace {
-                    give(&mut typed, Key::Namespace, namespace.clone());
-                }
-            }
-            PlannedValue::PodsOf { image, port, namespace, cuts, .. } if is_given => {
-                let cuts: Vec<String> = cuts.iter().map(u16::to_string).collect();
-                give(&mut typed, Key::Pods, cuts.join(","));
-                give(&mut typed, Key::Image, image.clone());
-                give(&mut typed, Key::Port, port.to_string());
-                if let Some(namespace) = namespace {
-                    give(&mut typed, Key::Namespace, namespace.clone());
-                }
-            }
             // Commands of the user's are not stored.
             PlannedValue::Remote { url, by_kamal, destination, service, from, .. } if is_given => {
                 give(&mut typed, Key::Url, url.clone());
@@ -76,11 +61,8 @@ pub fn with_earlier(
                     give(&mut typed, Key::From, from.clone());
                 }
             }
-            PlannedValue::Generators { pods, image } if is_given => {
-                give(&mut typed, Key::Generators, pods.to_string());
-                give(&mut typed, Key::GeneratorImage, image.clone());
-            }
             value if is_given => {
+                give_of_cluster(&mut typed, value);
                 if let Some((key, text)) = as_typed(value) {
                     give(&mut typed, key, text);
                 }
@@ -89,6 +71,34 @@ pub fn with_earlier(
         }
     }
     typed
+}
+
+/// Gives what runs in a cluster and what sends it load, where the value is of these.
+fn give_of_cluster(typed: &mut Typed, value: &PlannedValue) {
+    match value {
+        PlannedValue::Deployment { name, namespace } => {
+            give(typed, Key::Deployment, name.clone());
+            namespace.iter().for_each(|it| give(typed, Key::Namespace, it.clone()));
+        }
+        PlannedValue::PodsOf { image, port, namespace, cuts, .. } => {
+            let cuts: Vec<String> = cuts.iter().map(u16::to_string).collect();
+            give(typed, Key::Pods, cuts.join(","));
+            give(typed, Key::Image, image.clone());
+            give(typed, Key::Port, port.to_string());
+            namespace.iter().for_each(|it| give(typed, Key::Namespace, it.clone()));
+        }
+        // Another file may have another container.
+        PlannedValue::PodsLike { file, container } if !typed.has(Key::PodTemplate) => {
+            let file = typed.paths.get(&Key::App).map_or_else(|| file.into(), |it| it.join(file));
+            typed.paths.insert(Key::PodTemplate, file);
+            container.iter().for_each(|it| give(typed, Key::Container, it.clone()));
+        }
+        PlannedValue::Generators { pods, image } => {
+            give(typed, Key::Generators, pods.to_string());
+            give(typed, Key::GeneratorImage, image.clone());
+        }
+        _ => {}
+    }
 }
 
 /// Gives a value, unless another was typed.
@@ -236,6 +246,20 @@ mod tests {
         ] {
             assert_eq!(typed.all(key), [expected]);
         }
+    }
+
+    #[test]
+    fn an_images_pods_are_like_the_same_file_unless_another_is_typed() {
+        let container = Some("rails".to_string());
+        let value = PlannedValue::PodsLike { file: "k8s/shop.yaml".into(), container };
+        let records = [PlanRecord { value, source: PlanSource::Flag }];
+        let again = |typed| with_earlier(typed, &records, "/srv/shop", None);
+        let same = again(Typed::default());
+        assert_eq!(same.paths[&Key::PodTemplate].to_str(), Some("/srv/shop/k8s/shop.yaml"));
+        assert_eq!(same.all(Key::Container), ["rails"]);
+        let other = again(Typed::default().with_path(Key::PodTemplate, "b.yaml"));
+        assert_eq!(other.paths[&Key::PodTemplate].to_str(), Some("b.yaml"));
+        assert!(!other.has(Key::Container));
     }
 
     #[test]

@@ -175,6 +175,9 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// One of them was given.
     pub fn refuse(&self, keys: &[Key], problem: impl Into<Problem>) -> Result<(), PlanError> {
+        if let Some(key) = keys.iter().find(|key| self.typed.paths.contains_key(*key)) {
+            return Err(hidden(flag(*key), problem));
+        }
         match keys.iter().find_map(|key| self.get(*key)) {
             Some(given) => Err(given.hidden_problem(problem)),
             None => Ok(()),

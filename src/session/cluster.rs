@@ -7,6 +7,7 @@ pub(super) mod requests;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::grid;
 use super::local::{RunOptions, now};
 use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
@@ -16,7 +17,7 @@ use crate::place::{Place, PlaceError};
 use crate::plan::{Cluster, Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::store::Store;
-use crate::terms::{Bytes, Configuration, Secrets, StopSignal};
+use crate::terms::{Bytes, ClusterDoubt, Configuration, Secrets, StopSignal, Warning};
 
 pub use crate::place::kubernetes::Restored;
 pub use connect::{ConnectError, Found, connect};
@@ -60,12 +61,31 @@ pub fn tune(
 ) -> Result<Ended, TuneError> {
     // The store first: measuring for minutes and then failing to keep it would be a waste.
     let mut store = Store::open(&plan.store)?;
-    let mut places = places(plan, found, cluster, &options.stop)?;
+    let RunOptions { stop, reporters, consent, may_resume } = options;
+    // Nothing is made for an image before its user has answered, which may take any time.
+    let answered = match cluster.own.is_some() {
+        true => answer(plan, consent),
+        false => None,
+    };
+    let mut consent = |question: &str| answered.unwrap_or_else(|| consent(question));
+    let mut places = places(plan, found, cluster, &stop)?;
     let (place, beside) = places.split_first_mut().expect("at least one setting at a time");
-    let session = session(plan, (place, &mut store), options.reporters, options.stop);
+    let session = session(plan, (place, &mut store), reporters, stop);
     let beside = beside.iter_mut().map(|place| place as &mut dyn Place).collect();
-    let RunOptions { consent, may_resume, .. } = options;
-    tune::run(Tune { session, consent, may_resume, beside })
+    tune::run(Tune { session, consent: &mut consent, may_resume, beside })
+}
+
+/// What the user says to the one question that a tune of an image asks; `None`: it is not asked.
+fn answer(plan: &Plan, consent: &mut dyn FnMut(&str) -> bool) -> Option<bool> {
+    let mut answered = None;
+    let mut ask = |question: &str| *answered.insert(consent(question));
+    drop(grid::grid(plan, smallest(plan), &mut ask));
+    answered
+}
+
+/// Stands for what an image runs with today.
+fn smallest(plan: &Plan) -> Configuration {
+    Configuration { workers: plan.workers[0], threads: plan.threads[0] }
 }
 
 /// One for each setting that is measured at the same time, alike but for their names.
@@ -120,7 +140,16 @@ fn session<'a>(
     reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     stop: StopSignal,
 ) -> Session<'a> {
-    Session { plan, place, store, reporters, stop, started_at: now(), doubts: Vec::new() }
+    Session { plan, place, store, reporters, stop, started_at: now(), doubts: left_out(plan) }
+}
+
+/// What the pods of an image are made without, though those that they are like have it.
+fn left_out(plan: &Plan) -> Vec<Warning> {
+    let own = plan.cluster.as_ref().and_then(|cluster| cluster.own.as_ref());
+    let template = own.and_then(|own| own.template.as_ref());
+    let containers = template.map(|template| template.left_out.clone()).unwrap_or_default();
+    let doubt = ClusterDoubt::ContainersLeftOut { containers: containers.clone() };
+    (!containers.is_empty()).then(|| Warning::from(doubt)).into_iter().collect()
 }
 
 fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSettings, PlaceError> {
@@ -140,7 +169,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
         },
         own: own(plan, cluster),
         beside: Vec::new(),
-        smallest: Configuration { workers: plan.workers[0], threads: plan.threads[0] },
+        smallest: smallest(plan),
         container: cluster.container.clone(),
         service: cluster.service.clone(),
         app: plan.app.clone(),
@@ -178,6 +207,7 @@ fn own(plan: &Plan, cluster: &Cluster) -> Option<OwnApp> {
         port: own.port,
         cores: plan.cores?,
         memory: plan.memory?,
+        template: own.template.clone(),
         session: None,
     })
 }

@@ -11,7 +11,7 @@ use super::order::{Measured, measure};
 use crate::place::{Place, PlaceError};
 use crate::search::TrialRequest;
 use crate::summary::trial::Context;
-use crate::terms::{Configuration, Variant};
+use crate::terms::{Configuration, Variant, Warning};
 use crate::trial::{Progress, Runner};
 
 /// A runner for each place.
@@ -34,6 +34,11 @@ impl<'a> Crew<'a> {
     /// The clock of the place that is furthest.
     pub fn elapsed(&self) -> Duration {
         self.runners.iter().map(Runner::elapsed).max().unwrap_or_default()
+    }
+
+    /// What is doubtful by now of the places.
+    pub fn noticed(&self) -> Vec<Warning> {
+        self.runners.iter().flat_map(Runner::noticed).collect()
     }
 
     /// Stops whatever runs.

@@ -458,6 +458,9 @@ impl Work<'_> {
             return Err(error);
         }
         let (elapsed, mut told) = (crew.elapsed(), Vec::new());
+        for doubt in crew.noticed() {
+            self.log.warn(elapsed, doubt)?;
+        }
         for ((request, context), measured) in trials.iter().zip(measured) {
             let trial = (request, context.id);
             told.push(self.take(trial, measured, known.needs_first_boot, elapsed)?);

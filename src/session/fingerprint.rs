@@ -42,7 +42,11 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
     }
     match (&plan.cluster, &plan.remote) {
         // The image has its version; the folder where it was typed is not the app's.
-        (Some(cluster), _) => hash.add(&format!("{cluster:?}")),
+        (Some(cluster), _) => {
+            hash.add(&format!("{cluster:?}"));
+            let template = cluster.own.as_ref().and_then(|own| own.template.as_ref());
+            template.iter().for_each(|template| hash.add(&template.contents()));
+        }
         (None, Some(remote)) => {
             let commands = &remote.commands;
             let others = [&commands.ready, &commands.observe].into_iter().flatten();

@@ -149,6 +149,10 @@ pub enum ClusterDoubt {
     AutoscalerOwned { owner: String },
     /// Variables that give the setting have their values elsewhere, in a ConfigMap or a Secret.
     VariablesElsewhere { variables: Vec<String> },
+    /// Containers beside the app's in the pods that an image's pods are like, which these have not.
+    ContainersLeftOut { containers: Vec<String> },
+    /// Its pods ran on these nodes, and it could not be looked at whether they are of one kind.
+    NodesNotCompared { first: String, other: String },
 }
 
 /// What a container may be limited in.
@@ -285,6 +289,8 @@ impl ClusterDoubt {
             Self::KeptByRepository { .. } => "kept_by_repository",
             Self::AutoscalerOwned { .. } => "autoscaler_owned",
             Self::VariablesElsewhere { .. } => "variables_elsewhere",
+            Self::ContainersLeftOut { .. } => "containers_left_out",
+            Self::NodesNotCompared { .. } => "nodes_not_compared",
         }
     }
 }

@@ -112,6 +112,16 @@ pub enum BootEnd {
         of: u64,
         patience_s: f64,
     },
+    /// An init container of its pod had not ended in time.
+    InitContainerRuns {
+        container: String,
+        patience_s: f64,
+    },
+    /// Its pod may not run as root, and its image would: as the user of this name, which may be
+    /// root's, as only numbers are looked at; null where it is root itself.
+    UserRefused {
+        user: Option<String>,
+    },
     /// It ended before it was ready.
     EndedEarly {
         how: ServerEnd,
@@ -260,6 +270,8 @@ pub enum StartAdvice {
     NameVariable {
         place: String,
     },
+    /// Say by its number whom the pods of an image run as.
+    NumberUser,
     /// Any long text will do for the measurement: this command makes one.
     SetSecret {
         command: String,

@@ -131,8 +131,8 @@ pub use note::{
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use obstacle::Obstacle;
 pub use plan_record::{
-    Allowance, BOOT_TIMEOUT_MOST, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget,
-    PlannedValue, ReverseProxy, differing_values,
+    Allowance, BOOT_TIMEOUT_MOST, FlagPlace, PlanLine, PlanRecord, PlanSource, PlannedPath,
+    PlannedTarget, PlannedValue, ReverseProxy, differing_values,
 };
 pub use planned_step::{PlannedStep, StepKind, StepTime};
 pub use printed_plan::plan_records;
@@ -141,7 +141,7 @@ pub use remark::{
     CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,
 };
 pub use request_row::{RequestError, RequestRow};
-pub use secrets::Secrets;
+pub use secrets::{HIDDEN, Secrets};
 pub use session_error::{GeneratorPart, SessionError, SettingsError, Task};
 pub use slo::{QuantileLimit, Slo, SloError, SloTerm};
 pub use soak::{Soak, SoakPart, Trend, WorkerMemory, WorkerTrend};

@@ -81,6 +81,12 @@ pub enum PlannedValue {
         #[serde(default = "one")]
         at_once: u16,
     },
+    /// The file that says what else these pods are to be like, as it is found from the app's
+    /// folder, and the container in it that runs the app, if one does. None stands in no plan.
+    PodsLike {
+        file: String,
+        container: Option<String>,
+    },
     /// Pods of the cluster that send the load together, and their image of sweetspot.
     Generators {
         pods: u16,
@@ -131,6 +137,10 @@ pub enum PlannedValue {
     /// The variables that the files which deploy the app give it, such as `WEB_CONCURRENCY=3`;
     /// numbers alone.
     DeployedVariables(Vec<String>),
+    /// The flags that the app's server keeps of those that deploy the app, such as
+    /// `--max-requests=500`; what may be secret of them is replaced by `[hidden]`. Stands in a plan
+    /// only where there are some.
+    KeptFlags(Vec<String>),
     ReadyPath(PlannedPath),
     /// How long the server may take from its start to its first answer; the default is not shown.
     BootTimeout {
@@ -179,6 +189,11 @@ pub enum PlanSource {
     Deployment {
         files: Vec<String>,
     },
+    /// Flags of the app's server where it serves users: each place that has some, in order of
+    /// precedence.
+    DeployedFlags {
+        places: Vec<FlagPlace>,
+    },
     /// What stands in front of the app where it serves users, by this file of its folder.
     ReverseProxy {
         name: ReverseProxy,
@@ -192,6 +207,17 @@ pub enum PlanSource {
     SudoUser,
     /// Whoever sweetspot runs as.
     OwnUser,
+}
+
+/// Where flags of the app's server stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlagPlace {
+    /// Of the app's folder.
+    pub file: String,
+    /// The variable that has them there, such as `GUNICORN_CMD_ARGS`; without it the command that
+    /// starts the server does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
 }
 
 /// What passes requests on to app servers, and keeps the connections that it does so over.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::place::{Offer, Place, PlaceError, Started};
 use crate::summary::hopeless::Hopeless;
 use crate::terms::{
-    BootFailure, Configuration, ConnectionMode, LiveSecond, Offered, TrialRecord, Variant,
+    BootFailure, Configuration, ConnectionMode, LiveSecond, Offered, TrialRecord, Variant, Warning,
 };
 
 /// One trial to run.
@@ -110,6 +110,11 @@ impl<'a> Runner<'a> {
     /// The place's clock.
     pub fn elapsed(&self) -> Duration {
         self.place.elapsed()
+    }
+
+    /// What is doubtful by now of the place.
+    pub fn noticed(&self) -> Vec<Warning> {
+        self.place.noticed()
     }
 
     /// Runs one trial.

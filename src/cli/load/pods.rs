@@ -48,7 +48,7 @@ pub struct PodArguments {
     #[arg(long, value_name = "KEY=VALUE", requires = "image", value_parser = label)]
     away_from: Vec<(String, String)>,
 
-    /// Kubernetes: go on where the context's name looks like production
+    /// Kubernetes: go on where context or namespace look like production
     #[arg(long, requires = "image")]
     yes: bool,
 

@@ -1,7 +1,8 @@
 //! Whether pods that are measured one after another, or at the same time, can be set beside each
 //! other: one image, on nodes of one kind, with cores of their own or not.
 //!
-//! In: pods, and what their nodes are. Out: nothing, or in which they differ. Only compares.
+//! In: pods, and what their nodes are. Out: nothing, or in which they differ, and where that could
+//! not be looked at. Only compares.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::fields::text;
 use super::node::Facts;
 use super::{pods, quantity};
+use crate::terms::ClusterDoubt;
 
 /// What the pods so far had in common.
 #[derive(Debug, Default)]
@@ -17,6 +19,8 @@ pub struct Alike {
     /// What is known of each node, by its name.
     nodes: BTreeMap<String, Facts>,
     first: Option<First>,
+    /// The first node, and another one, of which one could not be looked at.
+    unseen: Option<[String; 2]>,
 }
 
 /// The first pod.
@@ -57,6 +61,9 @@ impl Alike {
             ));
         }
         let (now, then) = (&self.nodes[&node], &self.nodes[&first]);
+        if node != first && !(is_known(now) && is_known(then)) {
+            self.unseen.get_or_insert_with(|| [first.clone(), node.clone()]);
+        }
         let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
         let of = |facts: &Facts| format!("{}, kernel {}", facts.cpu_model, facts.kernel);
         if differ(&now.cpu_model, &then.cpu_model) || differ(&now.kernel, &then.kernel) {
@@ -79,6 +86,17 @@ impl Alike {
         }
         Ok(())
     }
+
+    /// What is doubtful by now: pods ran on nodes of which it is not known whether they are alike.
+    pub fn doubt(&self) -> Option<ClusterDoubt> {
+        let [first, other] = self.unseen.clone()?;
+        Some(ClusterDoubt::NodesNotCompared { first, other })
+    }
+}
+
+/// Processor and kernel could be read.
+fn is_known(node: &Facts) -> bool {
+    !node.cpu_model.is_empty() && !node.kernel.is_empty()
 }
 
 /// Cores that no other pod runs on, as a node with a static policy gives them where whole ones are
@@ -120,6 +138,19 @@ mod tests {
         let said = add("d", "sha256:1", "Xeon").unwrap_err();
         assert!(said.contains("node d (Xeon, kernel 6.1)") && said.contains("ran on a"), "{said}");
         assert_eq!(asked, 4);
+    }
+
+    #[test]
+    fn nodes_that_could_not_be_looked_at_are_named() {
+        let mut alike = Alike::default();
+        let mut add = |node: &str| {
+            alike.check(&pod(node, "sha256:1"), "app", &mut Facts::default).unwrap();
+            alike.doubt()
+        };
+        assert_eq!([add("a"), add("a")], [None, None], "one node is like itself");
+        let (first, other) = ("a".to_string(), "b".to_string());
+        let doubt = Some(ClusterDoubt::NodesNotCompared { first, other });
+        assert_eq!([add("b"), add("c")], [doubt.clone(), doubt]);
     }
 
     #[test]

@@ -68,12 +68,46 @@ pub enum ApiError {
     /// There is no cluster to ask: no configuration, or one that cannot be used.
     #[error("there is no cluster to ask: {why}; set KUBECONFIG, or name a context (--context)")]
     NoConfiguration { why: String },
+    /// It is to be asked through a proxy.
+    #[error(
+        "{} names a proxy ({proxy}), and sweetspot asks no cluster through one; {}, or let kubectl \
+         pass it on: 'kubectl proxy --port 8001 --reject-paths ^$', and a context of the \
+         kubeconfig whose server is http://127.0.0.1:8001",
+        named_by(*of_kubeconfig), way_without(*of_kubeconfig, host)
+    )]
+    Proxied { proxy: String, host: String, of_kubeconfig: bool },
+    /// The command that gives the login, such as a cloud's, has failed.
+    #[error(
+        "the command that the kubeconfig has for the login failed: {said}; run it by itself \
+         ('{command}'), and log in again where that has expired"
+    )]
+    Plugin { command: String, said: String },
+    /// It does not take the login.
+    #[error(
+        "the cluster does not take this login ({message}): it has expired, or is another \
+         cluster's; log in again in the cluster's own way, such as 'aws eks update-kubeconfig \
+         --name CLUSTER' or 'gcloud container clusters get-credentials CLUSTER', until 'kubectl \
+         auth whoami' answers"
+    )]
+    Login { message: String },
     /// It does not answer.
     #[error("the cluster's API server does not answer: {why}")]
     Unreachable { why: String },
-    /// The role lacks this right; or a quota or an admission policy forbids it.
+    /// The role lacks this right.
     #[error("the cluster forbids it: {message} (deploy/ has the role that is needed)")]
     Forbidden { message: String },
+    /// The namespace's quota leaves no room for it.
+    #[error(
+        "a quota of the namespace forbids it: {message}; see what it leaves with 'kubectl describe \
+         quota', and ask for less, have it raised or take another namespace (--namespace)"
+    )]
+    Quota { message: String },
+    /// An admission policy, a webhook or a limit range forbids it.
+    #[error(
+        "a policy of the cluster forbids it: {message}; whoever keeps it may except this \
+         namespace, or take another (--namespace)"
+    )]
+    Policy { message: String },
     /// The namespace is being deleted.
     #[error(
         "the namespace is being deleted, and nothing can be made in it ({message}); take another \
@@ -92,10 +126,15 @@ impl ApiError {
     /// It may answer again soon.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Unreachable { .. } => true,
+            // Who logs in again meanwhile is waited for.
+            Self::Unreachable { .. } | Self::Plugin { .. } => true,
             Self::Refused { status, .. } => *status == 429 || *status >= 500,
             Self::NoConfiguration { .. }
+            | Self::Proxied { .. }
+            | Self::Login { .. }
             | Self::Forbidden { .. }
+            | Self::Quota { .. }
+            | Self::Policy { .. }
             | Self::Ending { .. }
             | Self::Command { .. } => false,
         }
@@ -104,5 +143,34 @@ impl ApiError {
     /// The object is another one than was expected: somebody else has changed it.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 409 | 422, .. })
+    }
+}
+
+fn named_by(of_kubeconfig: bool) -> &'static str {
+    if of_kubeconfig { "proxy-url in the kubeconfig" } else { "HTTPS_PROXY" }
+}
+
+/// How the API server is asked without the proxy, where it can be reached so.
+fn way_without(of_kubeconfig: bool, host: &str) -> String {
+    match of_kubeconfig {
+        true => "leave it out where the API server is reached without".into(),
+        false => format!("add {host} to NO_PROXY where it is reached without"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_told_with_the_ways_around_it() {
+        let error = |of_kubeconfig| {
+            let (proxy, host) = ("proxy.internal:3128".into(), "k8s.internal".into());
+            ApiError::Proxied { proxy, host, of_kubeconfig }.to_string()
+        };
+        let said = error(false);
+        assert!(said.starts_with("HTTPS_PROXY names a proxy (proxy.internal:3128)"), "{said}");
+        assert!(said.contains("add k8s.internal to NO_PROXY"), "{said}");
+        assert!(error(true).starts_with("proxy-url in the kubeconfig names a proxy"));
     }
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::api::{Api, ApiError};
 use super::patience::patiently;
-use super::{autoscaler, deployment, objects, paths, replica_sets};
+use super::{autoscaler, deployment, objects, own_app, paths, replica_sets};
 
 /// Why it could not be changed, or put back.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -43,6 +43,9 @@ pub struct Changing<'a> {
     run: String,
     /// As it was read or changed last.
     pub object: Value,
+    /// What it was made as, where it is there for a time: that needs no note on it. `None`: it is
+    /// the user's.
+    made: Option<Value>,
     /// Those that scale it.
     pub autoscalers: Vec<Value>,
     is_changed: bool,
@@ -71,16 +74,16 @@ impl<'a> Changing<'a> {
         if let Some(pods) = autoscalers.iter().find_map(autoscaler::paused_elsewhere) {
             return Err(ChangeError::Paused { pods: pods.to_string() });
         }
+        let made = own_app::is_own(&object).then(|| object["spec"].clone());
         let (namespace, name, run) = (namespace.to_string(), name.to_string(), run.to_string());
-        Ok(Self { api, namespace, name, run, object, autoscalers, is_changed: false })
+        Ok(Self { api, namespace, name, run, object, made, autoscalers, is_changed: false })
     }
 
     /// What it was before we changed it.
     pub fn original(&self) -> Value {
-        match deployment::before(&self.object) {
-            Some(before) => before.spec,
-            None => self.object["spec"].clone(),
-        }
+        let before = || deployment::before(&self.object).map(|before| before.spec);
+        let spec = self.made.clone().or_else(before);
+        spec.unwrap_or_else(|| self.object["spec"].clone())
     }
 
     /// Has it be like this from now on. Returns which generation of it that is.
@@ -102,9 +105,10 @@ impl<'a> Changing<'a> {
                 patiently(|| autoscaler::hold(self.api, one, &self.run))?;
             }
         }
-        let operations = match deployment::before(&self.object) {
-            None => deployment::first_change(&self.object, &self.run, spec),
-            Some(_) => deployment::further_change(&self.object, spec),
+        let is_first = self.made.is_none() && deployment::before(&self.object).is_none();
+        let operations = match is_first {
+            true => deployment::first_change(&self.object, &self.run, spec),
+            false => deployment::further_change(&self.object, spec),
         };
         let path = paths::deployment(&self.namespace, &self.name);
         self.object = match patiently(|| self.api.patch(&path, &operations)) {
@@ -392,6 +396,20 @@ mod tests {
         for path in [SHOP, SCALER] {
             assert_eq!(after[path]["spec"], before[path]["spec"]);
             assert_eq!(deployment::before(&after[path]), None);
+        }
+    }
+
+    #[test]
+    fn what_was_made_for_a_time_needs_no_note_of_what_it_was() {
+        let fake = fake();
+        let labels = json!({ "sweetspot/app": "shop" });
+        fake.objects.lock().unwrap().get_mut(SHOP).unwrap()["metadata"]["labels"] = labels;
+        let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        for start in [1, 2] {
+            changing.set(&ours(start)).unwrap();
+            assert_eq!(deployment::before(&changing.object), None);
+            assert_eq!(changing.object["spec"], ours(start));
+            assert_eq!(changing.original()["replicas"], 3);
         }
     }
 

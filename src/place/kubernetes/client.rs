@@ -2,19 +2,23 @@
 //!
 //! In: paths and JSON. Out: the same. Each call ends within a deadline.
 
+use std::iter;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
 
 use futures_util::io::AsyncBufReadExt;
 use futures_util::stream::StreamExt;
 use http::{Method, Request};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::client::AuthError;
+use kube::config::{ExecConfig, KubeConfigOptions, Kubeconfig};
 use kube::core::Status;
 use kube::{Config, Error};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use super::api::{Api, ApiError, Lines};
+use super::{no_proxy, refusal};
+use crate::terms::{HIDDEN, Secrets};
 
 /// For one call.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,6 +33,8 @@ const WAITING: usize = 256;
 pub struct Client {
     runtime: Runtime,
     client: kube::Client,
+    /// The command that gives its login, if one does.
+    plugin: Option<String>,
     /// Of the context.
     pub namespace: String,
     /// Name of the context, and where its API server is.
@@ -50,23 +56,28 @@ impl Client {
             .map_err(|error| unusable(error.to_string()))?;
         let options =
             KubeConfigOptions { context: context.map(str::to_string), ..Default::default() };
-        let current = Kubeconfig::read().ok().and_then(|file| file.current_context);
+        let file = Kubeconfig::read().unwrap_or_default();
         let config = runtime.block_on(async {
             match context {
                 Some(_) => Config::from_kubeconfig(&options).await.map_err(|it| it.to_string()),
                 None => Config::infer().await.map_err(|it| it.to_string()),
             }
         });
-        let config = config.map_err(unusable)?;
+        let mut config = config.map_err(unusable)?;
+        leave_proxy(&mut config, names_proxy(&file, context))?;
         let (namespace, server) =
             (config.default_namespace.clone(), config.cluster_url.to_string());
-        let name = context.map(str::to_string).or(current);
+        let plugin = config.auth_info.exec.as_ref().map(command_of);
         let client = {
             let _inside = runtime.enter();
-            kube::Client::try_from(config).map_err(|error| unusable(error.to_string()))?
+            kube::Client::try_from(config).map_err(|error| {
+                let failed = plugin_failed(&error, plugin.as_deref());
+                failed.unwrap_or_else(|| unusable(error.to_string()))
+            })?
         };
+        let name = context.map(str::to_string).or(file.current_context);
         let context = name.unwrap_or_else(|| "in the cluster".into());
-        Ok(Self { runtime, client, namespace, context, server })
+        Ok(Self { runtime, client, plugin, namespace, context, server })
     }
 
     fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, ApiError> {
@@ -86,7 +97,7 @@ impl Client {
     fn answer<T>(&self, asked: impl Future<Output = Result<T, Error>>) -> Result<T, ApiError> {
         let within = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
         match within {
-            Ok(answer) => answer.map_err(of),
+            Ok(answer) => answer.map_err(|error| of(error, self.plugin.as_deref())),
             Err(_) => {
                 let why = format!("no answer within {} s", PATIENCE.as_secs());
                 Err(ApiError::Unreachable { why })
@@ -242,15 +253,74 @@ fn unreachable(error: &dyn std::error::Error) -> ApiError {
     ApiError::Unreachable { why }
 }
 
-fn of(error: Error) -> ApiError {
+fn of(error: Error, plugin: Option<&str>) -> ApiError {
     match error {
         Error::Api(answer) => match answer.code {
             403 if is_of_ending_namespace(&answer) => ApiError::Ending { message: answer.message },
-            403 => ApiError::Forbidden { message: answer.message },
-            status => refused(status, answer.message),
+            status => refusal::of(status, answer.message),
         },
-        other => unreachable(&other),
+        other => plugin_failed(&other, plugin).unwrap_or_else(|| unreachable(&other)),
     }
+}
+
+/// The command that gives the login has failed; `None`: it is something else. What a command says
+/// that may ask people goes to the terminal, and cannot be told here.
+fn plugin_failed(
+    error: &(dyn std::error::Error + 'static),
+    plugin: Option<&str>,
+) -> Option<ApiError> {
+    let mut causes = iter::successors(Some(error), |it| it.source());
+    let said = match causes.find_map(|cause| cause.downcast_ref::<AuthError>())? {
+        AuthError::AuthExecStart(error) => error.to_string(),
+        AuthError::AuthExecRun { out, .. } => {
+            let words = String::from_utf8_lossy(&out.stderr);
+            let words: Vec<&str> = words.lines().map(str::trim).collect();
+            format!("{}; {}", out.status, words.join(" / "))
+        }
+        other => other.to_string(),
+    };
+    let said = Secrets::default().mask(said.trim_end_matches(['.', ';', ' ']));
+    Some(ApiError::Plugin { command: plugin?.to_string(), said })
+}
+
+/// As one types it, without what may be secret.
+fn command_of(exec: &ExecConfig) -> String {
+    let secrets = Secrets::default();
+    let mut shown: Vec<String> = Vec::new();
+    for word in exec.command.iter().chain(exec.args.iter().flatten()) {
+        let flag = shown.last().filter(|it| it.starts_with('-') && !it.contains('='));
+        let pair = flag.map(|flag| secrets.mask(&format!("{flag}={word}")));
+        let is_secret = pair.is_some_and(|pair| pair.ends_with(HIDDEN));
+        shown.push(if is_secret { HIDDEN.into() } else { secrets.mask(word) });
+    }
+    shown.join(" ")
+}
+
+/// Whether the kubeconfig itself has a proxy for the cluster of this context, or of its current
+/// one.
+fn names_proxy(file: &Kubeconfig, context: Option<&str>) -> bool {
+    let name = context.or(file.current_context.as_deref());
+    let mut contexts = file.contexts.iter().filter(|it| Some(it.name.as_str()) == name);
+    let of = contexts.find_map(|it| Some(it.context.as_ref()?.cluster.as_str()));
+    let clusters = file.clusters.iter().filter(|it| Some(it.name.as_str()) == of);
+    let mut proxies = clusters.filter_map(|it| it.cluster.as_ref()?.proxy_url.as_ref());
+    proxies.any(|proxy| !proxy.is_empty())
+}
+
+/// Asks without the proxy of HTTPS_PROXY where NO_PROXY says so, as kubectl does; this client, as
+/// it is built, speaks through none.
+fn leave_proxy(config: &mut Config, of_kubeconfig: bool) -> Result<(), ApiError> {
+    let Some(proxy) = &config.proxy_url else { return Ok(()) };
+    let host = config.cluster_url.host().unwrap_or_default();
+    let list = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| std::env::var(name).ok());
+    if !of_kubeconfig && no_proxy::is_direct(host, &list.unwrap_or_default()) {
+        config.proxy_url = None;
+        return Ok(());
+    }
+    // Without a password that stands in it.
+    let port = proxy.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let proxy = format!("{}{port}", proxy.host().unwrap_or_default());
+    Err(ApiError::Proxied { proxy, host: host.to_string(), of_kubeconfig })
 }
 
 /// As the API server's admission of namespaces marks it.
@@ -276,5 +346,47 @@ mod tests {
         let failure = b"\x03{\"status\":\"Failure\",\"message\":\"exit code 127\"}";
         let message = "exit code 127".to_string();
         assert_eq!(output.take(failure), [Err(ApiError::Command { message })]);
+    }
+
+    #[test]
+    fn the_command_for_the_login_is_shown_without_secrets_and_with_what_it_says() {
+        let words = ["get-token", "--oidc-client-secret=s3cr3t", "--client-secret", "s3cr3t", "x"];
+        let args = Some(words.map(String::from).to_vec());
+        let exec = ExecConfig { command: Some("kubelogin".into()), args, ..Default::default() };
+        let command = command_of(&exec);
+        let shown = "kubelogin get-token --oidc-client-secret=[hidden] --client-secret [hidden] x";
+        assert_eq!(command, shown);
+        let missing = AuthError::AuthExecStart(std::io::ErrorKind::NotFound.into());
+        let refreshed = AuthError::AuthExec("it has expired.".into());
+        for (error, words) in [
+            (Error::Auth(missing), "entity not found"),
+            (Error::Service(Box::new(refreshed)), "failed exec auth: it has expired"),
+        ] {
+            let (command, said) = (command.clone(), words.to_string());
+            let failed = plugin_failed(&error, Some(&command));
+            assert_eq!(failed, Some(ApiError::Plugin { command, said }));
+        }
+        assert_eq!(plugin_failed(&Error::TlsRequired, Some(&command)), None);
+    }
+
+    #[test]
+    fn a_proxy_of_the_kubeconfig_is_told_from_one_of_the_environment() {
+        let file = Kubeconfig::from_yaml(
+            "current-context: a\n\
+             contexts: [{name: a, context: {cluster: c}}, {name: b, context: {cluster: d}}]\n\
+             clusters: [{name: c, cluster: {server: 'https://c'}}, \
+             {name: d, cluster: {server: 'https://d', proxy-url: 'http://u:pw@p:3128'}}]\n",
+        );
+        let file = file.unwrap();
+        assert!(!names_proxy(&file, None) && names_proxy(&file, Some("b")));
+        let mut config = Config::new("https://d.example".parse().unwrap());
+        config.proxy_url = Some("http://u:pw@p:3128".parse().unwrap());
+        let error = leave_proxy(&mut config, true).unwrap_err();
+        let (proxy, host) = ("p:3128".to_string(), "d.example".to_string());
+        assert_eq!(error, ApiError::Proxied { proxy, host, of_kubeconfig: true });
+        let mut here = Config::new("https://127.0.0.1:6443".parse().unwrap());
+        here.proxy_url = config.proxy_url;
+        leave_proxy(&mut here, false).unwrap();
+        assert_eq!(here.proxy_url, None);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use ring::hmac::{self, HMAC_SHA256};
 use serde_json::{Value, json};
 
 use super::fields::{condition, elements, text};
@@ -13,7 +14,8 @@ use super::quantity;
 pub const BEFORE: &str = "sweetspot/before";
 pub const RUN: &str = "sweetspot/run";
 const START: &str = "sweetspot/start";
-/// Which container was given which variables, so that just these are taken back.
+/// Which container was given which variables, so that just these are taken back; of their values,
+/// which may be secret, only what they are known by.
 const CONTAINER: &str = "sweetspot/container";
 const VARIABLES: &str = "sweetspot/variables";
 
@@ -26,10 +28,11 @@ const GRACE: &str = "terminationGracePeriodSeconds";
 /// Seconds for a pod of ours to end: it has nothing to do any more.
 const MOST_GRACE_S: u64 = 10;
 
-/// Who puts a Deployment back to what a repository says, by what such programs write on it.
-const KEPT_BY: [(&str, &str); 4] = [
-    ("argocd.argoproj.io/tracking-id", "Argo CD"),
-    ("argocd.argoproj.io/instance", "Argo CD"),
+/// Who puts a Deployment back to what a repository says, by how the names of labels and annotations
+/// begin that such programs write on it, or read. (Argo CD may go by `app.kubernetes.io/instance`
+/// alone, which Helm writes too: that says nothing.)
+const KEPT_BY: [(&str, &str); 3] = [
+    ("argocd.argoproj.io/", "Argo CD"),
     ("kustomize.toolkit.fluxcd.io/name", "Flux"),
     ("helm.toolkit.fluxcd.io/name", "Flux"),
 ];
@@ -100,9 +103,10 @@ pub fn container(deployment: &Value, named: Option<&str>) -> Result<Container, S
 /// Which of the cluster's programs puts it back to what a repository says, if one does.
 pub fn kept_by(deployment: &Value) -> Option<&'static str> {
     let metadata = &deployment["metadata"];
-    let is_on =
-        |key: &str| ["labels", "annotations"].iter().any(|kind| metadata[*kind].get(key).is_some());
-    KEPT_BY.iter().find(|(key, _)| is_on(key)).map(|(_, name)| *name)
+    let all = ["labels", "annotations"].map(|kind| metadata[kind].as_object());
+    let names: Vec<&String> = all.into_iter().flatten().flat_map(|it| it.keys()).collect();
+    let is_on = |begin: &str| names.iter().any(|name| name.starts_with(begin));
+    KEPT_BY.iter().find(|(begin, _)| is_on(begin)).map(|(_, program)| *program)
 }
 
 /// The labels by which it finds its pods, as a selector is written.
@@ -132,7 +136,7 @@ pub fn check(deployment: &Value) -> Result<(), String> {
     }
     if spec["paused"] == true {
         return Err(
-            "it is paused, so that nothing rolls out; resume it (kubectl rollout resume)".into()
+            "it is paused, so that nothing rolls out; resume it ('kubectl rollout resume')".into(),
         );
     }
     // Changed in its midst, the number of pods and the strategy with it, a rollout never gets on.
@@ -141,7 +145,7 @@ pub fn check(deployment: &Value) -> Result<(), String> {
     match all > new {
         true => Err(format!(
             "it is being rolled out: {} of its {all} pods are not of its newest revision; wait \
-             until that is over (kubectl rollout status), or undo it (kubectl rollout undo)",
+             until that is over ('kubectl rollout status'), or undo it ('kubectl rollout undo')",
             all - new
         )),
         false => Ok(()),
@@ -187,7 +191,10 @@ pub fn spec(before: &Value, wanted: &Wanted<'_>) -> Value {
     template["metadata"]["annotations"][RUN] = wanted.run.into();
     template["metadata"]["annotations"][START] = wanted.start.to_string().into();
     template["metadata"]["annotations"][CONTAINER] = wanted.container.name.clone().into();
-    template["metadata"]["annotations"][VARIABLES] = json!(wanted.variables).to_string().into();
+    template["metadata"]["annotations"][VARIABLES] = noted(wanted).to_string().into();
+    if let Some((cores, memory_bytes)) = wanted.limits {
+        limit_init_containers(&mut template["spec"], &resources(cores, memory_bytes));
+    }
     let container = &mut template["spec"]["containers"][wanted.container.index];
     set_variables(container, wanted.variables);
     if let Some((cores, memory_bytes)) = wanted.limits {
@@ -219,6 +226,30 @@ fn grace_s(pod: &Value) -> u64 {
 pub fn resources(cores: f64, memory_bytes: u64) -> Value {
     let size = quantity::size(cores, memory_bytes);
     json!({ "requests": size, "limits": size })
+}
+
+/// What runs before the app may use as much as the app, unless something else is said: a pod has no
+/// more than its share, and what it requests is still what it may use.
+fn limit_init_containers(pod: &mut Value, resources: &Value) {
+    let all = pod.get_mut("initContainers").and_then(Value::as_array_mut);
+    for one in all.into_iter().flatten() {
+        if one["resources"].as_object().is_none_or(|own| own.is_empty()) {
+            one["resources"] = resources.clone();
+        }
+    }
+}
+
+/// Of each variable that is set, by its name, what its value is known by.
+fn noted(wanted: &Wanted<'_>) -> Value {
+    let known_by = |value: &String| Value::from(mark(wanted.run, value));
+    let variables = wanted.variables.iter().map(|(name, value)| (name.clone(), known_by(value)));
+    Value::Object(variables.collect())
+}
+
+/// By which a run knows a value that it has set, without telling it: half of HMAC with SHA-256.
+fn mark(run: &str, value: &str) -> String {
+    let tag = hmac::sign(&hmac::Key::new(HMAC_SHA256, run.as_bytes()), value.as_bytes());
+    tag.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// In the place that each has among the container's, since a variable may refer to one before it.
@@ -365,7 +396,8 @@ pub fn restored(today: &Value, before: &Value) -> Value {
         }
     }
     let set = serde_json::from_str(variables).unwrap_or_else(|_| of_names(variables, now));
-    set.iter().for_each(|(name, value)| copy_variable(now, &was, (name, value)));
+    let run = text(&annotations[RUN]);
+    set.iter().for_each(|(name, noted)| copy_variable(now, &was, (name, noted, run)));
     if was["env"].is_null() && now["env"] == json!([]) {
         copy(now, &was, "env");
     }
@@ -400,11 +432,13 @@ fn copy(to: &mut Value, from: &Value, key: &str) {
     }
 }
 
-/// Where it still has the value that we have given it.
-fn copy_variable(to: &mut Value, from: &Value, (name, value): (&str, &str)) {
+/// Where it still has the value that the run has given it. An earlier version noted that value
+/// itself.
+fn copy_variable(to: &mut Value, from: &Value, (name, noted, run): (&str, &str, &str)) {
     let Some(env) = to["env"].as_array_mut() else { return };
     let before = elements(&from["env"]);
-    let ours = place_of(env, name).filter(|index| text(&env[*index]["value"]) == value);
+    let is_ours = |value: &str| mark(run, value) == noted || value == noted;
+    let ours = place_of(env, name).filter(|index| is_ours(text(&env[*index]["value"])));
     match (ours, place_of(before, name)) {
         (Some(index), Some(was)) => env[index] = before[was].clone(),
         (Some(index), None) => drop(env.remove(index)),
@@ -576,6 +610,46 @@ mod tests {
     }
 
     #[test]
+    fn what_is_noted_of_variables_holds_no_value_and_takes_just_these_back() {
+        let before = shop()["spec"].clone();
+        let found = container(&shop(), None).unwrap();
+        let value = "pg://u:s3cret@db".to_string();
+        let variables = BTreeMap::from([("DATABASE_URL".to_string(), value)]);
+        let port = json!(80);
+        let ours = spec(&before, &first_start(&found, &variables, &port));
+        let annotations = |of: &Value| of["template"]["metadata"]["annotations"].clone();
+        assert!(annotations(&ours)[VARIABLES].as_str().unwrap().contains("DATABASE_URL"));
+        assert!(!annotations(&ours).to_string().contains("s3cret"), "{}", annotations(&ours));
+        assert_eq!(restored(&ours, &before), before);
+        let mut earlier = ours.clone();
+        let values = json!(variables).to_string();
+        earlier["template"]["metadata"]["annotations"][VARIABLES] = values.into();
+        assert_eq!(restored(&earlier, &before), before, "as an earlier version had it");
+        let mut theirs = ours;
+        theirs["template"]["spec"]["containers"][0]["env"][3]["value"] = "pg://other".into();
+        let env = restored(&theirs, &before)["template"]["spec"]["containers"][0]["env"].clone();
+        assert_eq!(env[3], json!({ "name": "DATABASE_URL", "value": "pg://other" }));
+    }
+
+    #[test]
+    fn an_init_container_has_the_apps_share_unless_it_has_a_limit_of_its_own() {
+        let mut deployment = shop();
+        let own = json!({ "limits": { "cpu": "2" } });
+        deployment["spec"]["template"]["spec"]["initContainers"] =
+            json!([{ "name": "a" }, { "name": "b", "resources": own }]);
+        let (found, variables) = (container(&deployment, None).unwrap(), BTreeMap::new());
+        let port = json!(80);
+        let first = first_start(&found, &variables, &port);
+        let cut = Wanted { limits: Some((0.5, 1 << 20)), ..first };
+        let pod = spec(&deployment["spec"], &cut)["template"]["spec"].clone();
+        assert_eq!(pod["initContainers"][0]["resources"], pod["containers"][0]["resources"]);
+        assert_eq!(pod["initContainers"][1]["resources"], own);
+        let theirs = Wanted { limits: None, ..cut };
+        let pod = spec(&deployment["spec"], &theirs)["template"]["spec"].clone();
+        assert_eq!(pod["initContainers"][0], json!({ "name": "a" }));
+    }
+
+    #[test]
     fn what_others_have_set_where_we_had_something_else_stays() {
         let before = shop()["spec"].clone();
         let found = container(&shop(), None).unwrap();
@@ -663,6 +737,15 @@ mod tests {
         assert_eq!(kept_by(&deployment), None);
         deployment["metadata"]["labels"] = json!({ "kustomize.toolkit.fluxcd.io/name": "x" });
         assert_eq!(kept_by(&deployment), Some("Flux"));
+        let of_helm = json!({ "app.kubernetes.io/instance": "shop" });
+        let mut argo = shop();
+        argo["metadata"]["labels"] = of_helm;
+        assert_eq!(kept_by(&argo), None);
+        for key in ["instance", "tracking-id", "sync-wave"] {
+            let key = format!("argocd.argoproj.io/{key}");
+            argo["metadata"]["annotations"] = json!({ key: "1" });
+            assert_eq!(kept_by(&argo), Some("Argo CD"));
+        }
         assert_eq!(selector(&labels(&deployment)), "app=shop,tier=web");
     }
 }

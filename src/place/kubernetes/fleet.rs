@@ -4,7 +4,7 @@
 //! are asked for nothing while they send: whatever their number, the API server serves one log.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,14 @@ use thiserror::Error;
 
 use super::api::{Api, ApiError, Lines, items};
 use super::fields::{name, text};
+use super::lost;
 use super::made::Made;
 use super::objects::{self, PodOf};
 use super::paths;
 use super::patience::{LOOK, OUTAGE, patiently};
 use super::pods::{self, State};
 use crate::fleet::{OnLoss, Relay};
-use crate::terms::StopSignal;
+use crate::terms::{StopSignal, format_duration};
 
 /// A load for several pods.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,8 +42,16 @@ pub struct Order {
     pub on_loss: OnLoss,
 }
 
-/// Where the collector listens in its pod.
+/// Where the collector listens in its pod, by IPv4 and IPv6.
 const PORT: u16 = 7077;
+
+/// From the time within which all pods are to run, as the collector counts it from its own start,
+/// to the end of its patience: for the last generators to join it. So pods that don't run are told
+/// as that, and not as generators that don't join.
+const JOINING: Duration = Duration::from_secs(30);
+
+/// For the API server to say what has become of a pod whose connection has ended.
+const SETTLING: Duration = Duration::from_secs(5);
 
 /// Pods that are yet to run, or will not; how many of them are looked at.
 const WAITING: &str = "status.phase!=Running,status.phase!=Succeeded";
@@ -65,7 +74,7 @@ pub enum FleetError {
     /// What the collector's pod says cannot be read any more, though the API server answers.
     #[error(
         "pod {pod} cannot be read any more: its node {node} does not answer, and the API server \
-         does; look at it with: kubectl describe node {node}"
+         does; look at it with 'kubectl describe node {node}'"
     )]
     Silent { pod: String, node: String },
     /// Not all pods ran in time; why the first of them did not, as far as it is said.
@@ -74,6 +83,23 @@ pub enum FleetError {
         within.as_secs(), after_colon(why)
     )]
     Late { role: &'static str, running: usize, wanted: u16, within: Duration, why: String },
+    /// All pods ran, and too few generators reached the collector.
+    #[error(
+        "{joined} of {wanted} generators joined the collector's pod at {address} within {} s, \
+         though the pods of all of them ran: a NetworkPolicy may forbid it ('kubectl get \
+         networkpolicy --namespace {namespace}'); let pods with the label app.kubernetes.io/name: \
+         sweetspot reach each other at port {}",
+        within.as_secs(), PORT
+    )]
+    NotJoined { joined: u16, wanted: u16, within: Duration, address: String, namespace: String },
+    /// Lines of the collector's log were not read before they were gone.
+    #[error(
+        "what pod {pod} said is not there as a whole: its lines {first} to {last} are gone, most \
+         likely as its node has begun a new log file (kubelets do at 10 MiB, by \
+         containerLogMaxSize) while the old one could not be read; seconds of the load may be \
+         among them, so that there is no result: begin it again"
+    )]
+    Gap { pod: String, first: u64, last: u64 },
     /// The pods could not send it, in the words of the program in them.
     #[error("the pods could not send the load: {why}")]
     Failed { why: String },
@@ -101,8 +127,11 @@ pub struct Fleet<'a> {
     order: Order,
     /// The collector's Job, as it was made.
     owner: Value,
-    /// The collector's pod, by its name.
+    /// For all pods to run.
+    within: Duration,
+    /// The collector's pod, by its name, and where it is joined.
     collector: String,
+    address: String,
     /// The number of the last line that was handed on: after an outage the log is read from its
     /// beginning, or what is left of it.
     seen: u64,
@@ -139,7 +168,9 @@ impl<'a> Fleet<'a> {
             _made: Made { api, paths: vec![job] },
             order,
             owner: Value::Null,
+            within,
             collector: String::new(),
+            address: String::new(),
             seen: 0,
             lines: None,
             words: Vec::new(),
@@ -149,16 +180,16 @@ impl<'a> Fleet<'a> {
         own(&fleet.owner)?;
         let found = fleet.await_pods(objects::COLLECTOR, 1, until, stop)?;
         fleet.collector = name(&found[0]);
-        let address = pods::address(&found[0]).unwrap_or_default();
+        fleet.address = joined_at(&pods::address(&found[0]).unwrap_or_default());
         let count = fleet.order.generators;
-        let join = ["--join".to_string(), format!("{address}:{PORT}")];
+        let join = ["--join".to_string(), fleet.address.clone()];
         let arguments = [fleet.order.arguments.clone(), fleet.together(), join.to_vec()].concat();
         let (run, pod, token) = (&fleet.order.run, &fleet.order.pod, &fleet.order.token);
         let job = objects::generators(run, pod, (count, &arguments, token), &fleet.owner);
         let goes_on = fleet.order.on_loss == OnLoss::GoOn;
         let job = if goes_on { objects::going_on(job) } else { job };
         api.create(&paths::jobs(&fleet.order.namespace), &job)?;
-        fleet.await_pods("generator", count, until, stop)?;
+        fleet.await_pods(objects::GENERATOR, count, until, stop)?;
         Ok(fleet)
     }
 
@@ -166,13 +197,22 @@ impl<'a> Fleet<'a> {
     /// again, and what it says of loads is handed on once.
     ///
     /// # Errors
-    /// The API server has not answered for a minute, or the pod's node.
+    /// The API server has not answered for a minute, or the pod's node; generators have not joined;
+    /// or lines are missing, of which each may be a second of the load: the last line of a load
+    /// holds none of them.
     pub fn next_said(&mut self) -> Result<Option<Said>, FleetError> {
         // Old lines that come again are no sign of life.
         let began = Instant::now();
         while let Some(line) = self.next_line(began)? {
             match Relay::read(&line) {
                 Some((number, _)) if number <= self.seen => {}
+                Some((number, _)) if number > self.seen + 1 => {
+                    let (pod, first) = (self.collector.clone(), self.seen + 1);
+                    return Err(FleetError::Gap { pod, first, last: number - 1 });
+                }
+                Some((_, Relay::TooFew { joined, within, .. })) => {
+                    return Err(self.not_joined(joined, within));
+                }
                 Some((number, relay)) => {
                     self.seen = number;
                     return Ok(Some(Said::Relay(relay)));
@@ -215,10 +255,13 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// Whether the collector's pod runs no more. What cannot be asked is not known to have ended.
+    /// Whether the collector runs no more; a container that a mesh has added to its pod may. What
+    /// cannot be asked is not known to have ended.
     fn has_ended(&self) -> bool {
         match self.api.get(&self.pod_path()) {
-            Ok(Some(pod)) => pods::state(&pod).is_over(),
+            Ok(Some(pod)) => {
+                pods::state(&pod).is_over() || pods::ended(&pod, objects::COLLECTOR).is_some()
+            }
             Ok(None) => true,
             Err(_) => false,
         }
@@ -236,8 +279,45 @@ impl<'a> Fleet<'a> {
     }
 
     fn follow(&mut self) -> Result<(), ApiError> {
-        self.lines = Some(self.api.follow(&format!("{}/log?follow=true", self.pod_path()))?);
+        // The container is named, as a mesh may have added one.
+        let log = format!("log?container={}&follow=true", objects::COLLECTOR);
+        self.lines = Some(self.api.follow(&format!("{}/{log}", self.pod_path()))?);
         Ok(())
+    }
+
+    /// Why so few generators have joined, though all of their pods ran.
+    fn not_joined(&self, joined: u16, within: Duration) -> FleetError {
+        let all = self.generators().unwrap_or_default();
+        let failed = all.iter().find_map(|pod| match pods::state(pod) {
+            State::Failed(why) => Some(FleetError::Pod { name: name(pod), why }),
+            _ => None,
+        });
+        failed.unwrap_or_else(|| FleetError::NotJoined {
+            joined,
+            wanted: self.order.generators,
+            within,
+            address: self.address.clone(),
+            namespace: self.order.namespace.clone(),
+        })
+    }
+
+    /// What has become of the generator with this address (`ip:port`), which was lost; in words.
+    pub fn fate(&self, address: &str) -> String {
+        let began = Instant::now();
+        loop {
+            let all = self.generators();
+            let is_settled = all.as_ref().is_ok_and(|all| lost::is_settled(all, address));
+            if is_settled || began.elapsed() > SETTLING {
+                return lost::words(all.as_deref().ok(), address);
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// The pods that send, those that have ended among them.
+    fn generators(&self) -> Result<Vec<Value>, ApiError> {
+        let selector = objects::selector(&self.order.run, objects::GENERATOR);
+        Ok(items(self.api.get(&paths::selected(&self.core("pods"), &selector))?))
     }
 
     /// The load ends: the collector is told as by Ctrl-C, and says what it has so far.
@@ -259,7 +339,7 @@ impl<'a> Fleet<'a> {
 
     /// Its Job, which owns all that is made after it.
     fn make_collector(&mut self) -> Result<(), FleetError> {
-        let mut collect = vec!["--collect".into(), format!("0.0.0.0:{PORT}"), "--relay".into()];
+        let mut collect = vec!["--collect".into(), format!("[::]:{PORT}"), "--relay".into()];
         if let Some(address) = self.order.orders {
             collect.extend(["--orders".into(), address.to_string()]);
         }
@@ -268,7 +348,7 @@ impl<'a> Fleet<'a> {
         }
         let arguments = [self.order.arguments.clone(), self.together(), collect].concat();
         let (run, pod, token) = (&self.order.run, &self.order.pod, &self.order.token);
-        let job = objects::collector(run, pod, &arguments, token);
+        let job = objects::collector(run, pod, (self.order.generators, &arguments, token));
         let bytes: usize = self.order.files.values().map(String::len).sum();
         if bytes > MOST_FILES {
             return Err(FleetError::TooMuch { bytes });
@@ -282,7 +362,8 @@ impl<'a> Fleet<'a> {
     }
 
     fn together(&self) -> Vec<String> {
-        vec!["--generators".into(), self.order.generators.to_string()]
+        let (many, gather) = (self.order.generators, format_duration(self.within + JOINING));
+        vec!["--generators".into(), many.to_string(), "--gather".into(), gather]
     }
 
     /// Waits until this many pods of a role run (or are over already), and returns them. Only a few
@@ -348,6 +429,12 @@ impl<'a> Fleet<'a> {
     fn pod_path(&self) -> String {
         format!("{}/{}", self.core("pods"), self.collector)
     }
+}
+
+/// Where a collector in the pod with this address is joined.
+fn joined_at(address: &str) -> String {
+    let parsed = address.parse::<IpAddr>();
+    parsed.map_or_else(|_| format!("{address}:{PORT}"), |it| SocketAddr::new(it, PORT).to_string())
 }
 
 #[cfg(test)]
@@ -471,6 +558,48 @@ mod tests {
         drop(fleet);
         let did = fake.did.lock().unwrap().join(" ");
         assert_eq!(did, "+sweetspot-7-collector +sweetspot-7-generator -sweetspot-7-collector");
+    }
+
+    /// A cluster in which all runs, and whose collector says this.
+    fn saying(lines: &[(u64, Relay)]) -> Fake {
+        let fake = Fake::default();
+        fake.pods.lock().unwrap().push_back(running());
+        let lines = lines.iter().map(|(number, said)| Ok(said.clone().line(*number)));
+        fake.log.lock().unwrap().push_back(lines.collect());
+        fake
+    }
+
+    fn begin(fake: &Fake) -> Fleet<'_> {
+        let (stop, within) = (StopSignal::default(), Duration::from_secs(5));
+        Fleet::begin(fake, order(), within, &stop, &mut |_| Ok(())).unwrap()
+    }
+
+    #[test]
+    fn a_line_that_is_gone_with_its_file_is_noticed() {
+        let said = || Relay::Failed { why: String::new() };
+        let fake = saying(&[(1, said()), (4, said())]);
+        let mut fleet = begin(&fake);
+        assert_eq!(fleet.next_said(), Ok(Some(Said::Relay(said()))));
+        let gap = FleetError::Gap { pod: "p".into(), first: 2, last: 3 };
+        assert_eq!(fleet.next_said(), Err(gap));
+    }
+
+    #[test]
+    fn generators_that_run_and_do_not_join_are_told_with_what_may_be_between() {
+        let few = Relay::TooFew { joined: 0, wanted: 1, within: Duration::from_secs(35) };
+        let fake = saying(&[(1, few)]);
+        let mut fleet = begin(&fake);
+        let error = fleet.next_said().unwrap_err().to_string();
+        let joined = "0 of 1 generators joined the collector's pod at 10.0.0.7:7077 within 35 s";
+        assert!(error.starts_with(joined), "{error}");
+        assert!(error.contains("'kubectl get networkpolicy --namespace shop'"), "{error}");
+    }
+
+    #[test]
+    fn the_collector_waits_longer_than_pods_have_to_run_and_is_joined_by_either_protocol() {
+        assert_eq!(begin(&saying(&[])).together().join(" "), "--generators 1 --gather 35s");
+        assert_eq!(joined_at("10.0.0.7"), "10.0.0.7:7077");
+        assert_eq!(joined_at("fd00::7"), "[fd00::7]:7077");
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Lease<'a> {
     api: &'a dyn Api,
     path: String,
     holder: String,
+    /// As it was taken.
+    pub object: Value,
     /// When its last sign of life was given, or tried.
     signed: Cell<Instant>,
 }
@@ -84,22 +86,22 @@ impl<'a> Lease<'a> {
             Some(found) => api.patch(&path, &taken_over(found, (&spec, run))),
             None => api.create(&collection, &object),
         });
-        if let Err(error) = taken {
+        let object = match taken {
+            Ok(object) => object,
             // Somebody was a moment faster: it may be ourselves, whose answer was lost.
-            let now = if error.is_conflict() { patiently(|| api.get(&path))? } else { None };
-            match now {
-                Some(now) if now["spec"]["holderIdentity"] == *holder => {}
-                _ if error.is_conflict() => {
+            Err(error) if error.is_conflict() => match patiently(|| api.get(&path))? {
+                Some(now) if now["spec"]["holderIdentity"] == *holder => now,
+                _ => {
                     return Err(LeaseError::Held {
                         holder: "somebody who began at the same moment".into(),
                         until: time(SystemTime::now() + HELD_FOR),
                     });
                 }
-                _ => return Err(error.into()),
-            }
-        }
+            },
+            Err(error) => return Err(error.into()),
+        };
         let (holder, signed) = (holder.to_string(), Cell::new(Instant::now()));
-        Ok(Self { api, path, holder, signed })
+        Ok(Self { api, path, holder, object, signed })
     }
 
     /// The run of whoever holds it, or has held it last and was killed. `None`: nobody has.

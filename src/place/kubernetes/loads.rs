@@ -49,11 +49,20 @@ impl<'a> Loads<'a> {
         let fleet = Fleet::begin(api, order, within, stop, own)?;
         let mut loads = Self { fleet, program: String::new(), sent: 0 };
         loop {
-            if let Relay::Ready { program } = loads.next()? {
-                loads.program = program;
-                return Ok(loads);
+            match loads.next()? {
+                Relay::Ready { program } => {
+                    loads.program = program;
+                    return Ok(loads);
+                }
+                Relay::Failed { why } => return Err(FleetError::Failed { why }),
+                _ => {}
             }
         }
+    }
+
+    /// What has become of a generator that was lost, in words.
+    pub fn fate(&self, lost: &FleetMember) -> String {
+        self.fleet.fate(&lost.address)
     }
 
     /// Sends one load, each generator with so many loops.
@@ -95,7 +104,7 @@ impl<'a> Loads<'a> {
                     return Ok(Sent { record: LoadRecord { run, seconds }, lost });
                 }
                 Relay::Failed { why } => return Err(FleetError::Failed { why }),
-                Relay::Ready { .. } => {}
+                Relay::Ready { .. } | Relay::TooFew { .. } => {}
             }
         }
     }

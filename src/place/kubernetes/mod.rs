@@ -22,7 +22,10 @@ mod fleet;
 mod found;
 mod lease;
 mod loads;
+mod lost;
 mod made;
+#[cfg(any(test, feature = "kubernetes"))]
+mod no_proxy;
 mod node;
 mod objects;
 mod on_nodes;
@@ -31,13 +34,17 @@ mod paths;
 mod patience;
 mod pods;
 mod quantity;
+#[cfg(any(test, feature = "kubernetes"))]
+mod refusal;
 mod replica_sets;
 mod reserved;
 mod resize;
 mod rights;
 mod running;
 mod service;
+mod template;
 mod trials;
+mod user;
 mod version;
 
 pub use alike::Alike;
@@ -52,5 +59,6 @@ pub use lease::{Lease, LeaseError};
 pub use objects::{GRACE, PodOf};
 pub use on_nodes::look as look_from_nodes;
 pub use own_app::OwnApp;
+pub use template::{Template, TemplateError};
 pub use trials::{Pods, PodsSettings};
 pub use version::{OLDEST, too_old};

@@ -43,13 +43,35 @@ fn labels(run: &str, role: &str) -> Value {
     })
 }
 
+/// Labels and annotations of a run's pods. No mesh adds a sidecar to them: the load would go
+/// through its proxy, and be measured with it. No autoscaler of nodes takes them away meanwhile.
+fn metadata_of_pods(run: &str, role: &str) -> Value {
+    let mut labels = labels(run, role);
+    labels[ISTIO_INJECTS] = "false".into();
+    json!({
+        "labels": labels,
+        "annotations": {
+            // Older versions of Istio read the annotation in place of the label.
+            (ISTIO_INJECTS): "false",
+            "linkerd.io/inject": "disabled",
+            "karpenter.sh/do-not-disrupt": "true",
+            "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+        },
+    })
+}
+
+const ISTIO_INJECTS: &str = "sidecar.istio.io/inject";
+
 /// Which pods of a run have this role.
 pub fn selector(run: &str, role: &str) -> String {
     format!("sweetspot/run={run},sweetspot/role={role}")
 }
 
-/// The role of the pod that adds up what the others record.
+/// The role of the pod that adds up what the others record, and the name of its container.
 pub const COLLECTOR: &str = "collector";
+
+/// The role of the pods that send the load.
+pub const GENERATOR: &str = "generator";
 
 /// Of the Job, its pods and its files.
 pub fn name(run: &str, role: &str) -> String {
@@ -61,11 +83,31 @@ pub fn job_path(namespace: &str, run: &str, role: &str) -> String {
     format!("{}/{}", paths::jobs(namespace), name(run, role))
 }
 
-/// Waits for the generators and says what they sent.
-pub fn collector(run: &str, pod: &PodOf, arguments: &[String], token: &str) -> Value {
-    let size = json!({ "cpu": "500m", "memory": "256Mi" });
+/// Waits for so many generators and says what they sent.
+pub fn collector(
+    run: &str,
+    pod: &PodOf,
+    (count, arguments, token): (u16, &[String], &str),
+) -> Value {
+    let (cores, memory_bytes) = collector_size(count);
+    let size = quantity::size(cores, memory_bytes);
     let container = container(COLLECTOR, pod, arguments, token, &size);
     job(run, COLLECTOR, pod, (1, &json!({})), container, None)
+}
+
+/// Cores and bytes of memory for the collector of `n` generators:
+///
+/// cores = max(0.5, 1.5 x 0.00092 n); bytes = max(256 MiB, 1.5 x (17 MB + 0.42 MB x n))
+///
+/// 10, 100 and 1,000 generators, each of which told a second of 50,000 requests every second, took
+/// 0.013, 0.094 and 0.916 cores and 17, 56 and 433 MB (docs/evidence/kubernetes.md, "A thousand
+/// generators"); half as much again is for slower cores.
+fn collector_size(n: u16) -> (f64, u64) {
+    const MARGIN: f64 = 1.5;
+    let n = f64::from(n);
+    let cores = MARGIN * 0.92e-3 * n;
+    let memory_bytes = MARGIN * (17e6 + 0.42e6 * n);
+    (cores.max(0.5), (memory_bytes as u64).max(256 << 20))
 }
 
 /// `owner`: the collector's Job.
@@ -83,12 +125,12 @@ pub fn generators(
             "topologyKey": "kubernetes.io/hostname",
             "whenUnsatisfiable": "ScheduleAnyway",
             "labelSelector": {
-                "matchLabels": { "sweetspot/run": run, "sweetspot/role": "generator" },
+                "matchLabels": { "sweetspot/run": run, "sweetspot/role": GENERATOR },
             },
         }],
         "affinity": away(&pod.away_from),
     });
-    job(run, "generator", pod, (count, &spread), container, Some(owner))
+    job(run, GENERATOR, pod, (count, &spread), container, Some(owner))
 }
 
 /// Pods that stand on as many nodes as there are of them, and send nothing.
@@ -215,7 +257,7 @@ fn job(
             "backoffLimit": 0,
             "activeDeadlineSeconds": pod.deadline.as_secs().max(1),
             "ttlSecondsAfterFinished": KEPT_S,
-            "template": { "metadata": { "labels": labels(run, role) }, "spec": spec },
+            "template": { "metadata": metadata_of_pods(run, role), "spec": spec },
         },
     })
 }
@@ -277,7 +319,7 @@ mod tests {
     #[test]
     fn pods_may_run_where_only_restricted_ones_may() {
         let of = |job: &Value| job["spec"]["template"]["spec"].clone();
-        let collecting = collector("7", &pod(), &["load".into()], "t");
+        let collecting = collector("7", &pod(), (1, &["load".into()], "t"));
         let sending = generators("7", &pod(), (1, &[], "t"), &owner());
         for spec in [of(&collecting), of(&sending)] {
             assert_eq!(spec["securityContext"]["runAsNonRoot"], true);
@@ -288,5 +330,36 @@ mod tests {
             assert_eq!(context["capabilities"]["drop"][0], "ALL");
         }
         assert!(collecting["metadata"].get("ownerReferences").is_none());
+    }
+
+    #[test]
+    fn pods_of_ours_have_no_sidecar_and_stay_where_they_are() {
+        let template = generators("7", &pod(), (1, &[], "t"), &owner())["spec"]["template"].clone();
+        let (labels, annotations) =
+            (&template["metadata"]["labels"], &template["metadata"]["annotations"]);
+        assert_eq!(labels["sweetspot/run"], "7");
+        assert_eq!(labels[ISTIO_INJECTS], "false");
+        assert_eq!(annotations[ISTIO_INJECTS], "false");
+        assert_eq!(annotations["linkerd.io/inject"], "disabled");
+        assert_eq!(annotations["karpenter.sh/do-not-disrupt"], "true");
+        assert_eq!(annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"], "false");
+    }
+
+    #[test]
+    fn the_collector_gets_what_so_many_generators_were_measured_to_take_of_it() {
+        let size = |count: u16| {
+            let job = collector("7", &pod(), (count, &[], "t"));
+            let container = &job["spec"]["template"]["spec"]["containers"][0];
+            assert_eq!(container["resources"]["limits"], container["resources"]["requests"]);
+            let limit = |what: &str| quantity::limit(container, what).unwrap();
+            (limit("cpu"), limit("memory"))
+        };
+        for few in [1, 8, 100] {
+            assert_eq!(size(few), (0.5, f64::from(256 << 20)));
+        }
+        let (cores, bytes) = size(1000);
+        assert!(cores >= 0.916 && bytes >= 433e6, "{cores} {bytes}");
+        let (cores, bytes) = size(4096);
+        assert!((3.0..8.0).contains(&cores) && (1.7e9..4e9).contains(&bytes), "{cores} {bytes}");
     }
 }

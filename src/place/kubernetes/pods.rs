@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::fields::{condition, elements, text};
+use super::user;
 use crate::terms::{BootEnd, ProcessEnd, ServerEnd};
 
 /// How a pod stands.
@@ -60,19 +61,32 @@ pub fn state(pod: &Value) -> State {
     if status["phase"] == "Running" {
         return State::Running;
     }
-    let is_sidecar = |name: &Value| {
-        let mut all = elements(&pod["spec"]["initContainers"]).iter();
-        all.any(|one| one["name"] == *name && one["restartPolicy"] == "Always")
-    };
-    let still = of("initContainerStatuses")
-        .iter()
-        .find(|one| one["state"]["running"].is_object() && !is_sidecar(&one["name"]));
-    if let Some(init) = still {
-        return State::Waiting(format!("its init container {} has not ended", text(&init["name"])));
+    if let Some(init) = running_init(pod) {
+        return State::Waiting(format!("its init container {init} has not ended"));
     }
     let waiting = containers.iter().map(|one| &one["state"]["waiting"]);
     let reasons: Vec<String> = waiting.filter(|waiting| waiting.is_object()).map(said).collect();
     State::Waiting(reasons.join("; "))
+}
+
+/// The init container that runs, and that the app's container waits for.
+fn running_init(pod: &Value) -> Option<&str> {
+    let is_sidecar = |name: &Value| {
+        let mut all = elements(&pod["spec"]["initContainers"]).iter();
+        all.any(|one| one["name"] == *name && one["restartPolicy"] == "Always")
+    };
+    let mut all = elements(&pod["status"]["initContainerStatuses"]).iter();
+    let still = all.find(|one| one["state"]["running"].is_object() && !is_sidecar(&one["name"]))?;
+    Some(text(&still["name"]))
+}
+
+/// What a pod still waits for after this time, where it may come up by itself and that is said.
+pub fn waited_for(pod: &Value, patience_s: f64) -> Option<BootEnd> {
+    let error = why_waiting(pod)?;
+    Some(match running_init(pod) {
+        Some(init) => BootEnd::InitContainerRuns { container: init.to_string(), patience_s },
+        None => BootEnd::NotRun { error },
+    })
 }
 
 /// What keeps a pod from coming up, where it may come up by itself and that is said.
@@ -160,7 +174,7 @@ pub fn not_coming(pod: &Value, container: &str) -> Option<BootEnd> {
         return Some(BootEnd::EndedEarly { how });
     }
     match state(pod) {
-        State::Failed(error) => Some(BootEnd::NotRun { error }),
+        State::Failed(error) => Some(user::refused(&error).unwrap_or(BootEnd::NotRun { error })),
         _ => None,
     }
 }
@@ -218,6 +232,9 @@ mod tests {
             "containerStatuses": [{"state": {"waiting": {"reason": "PodInitializing"}}}]}});
         let message = "its init container migrate has not ended";
         assert_eq!(state(&migrates), State::Waiting(message.into()));
+        let init = BootEnd::InitContainerRuns { container: "migrate".into(), patience_s: 300.0 };
+        assert_eq!(waited_for(&migrates, 300.0), Some(init));
+        assert!(matches!(waited_for(&full, 300.0), Some(BootEnd::NotRun { .. })));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub fn door(
         ([], Some(named)) => return Err(format!("there is no Service {named}")),
         ([], None) => {
             return Err("no Service with an address of its own leads to its pods; make one \
-                        (kubectl expose), or name it with --service"
+                        ('kubectl expose'), or name it with --service"
                 .into());
         }
         (several, _) => {

@@ -139,10 +139,14 @@ impl<'a> Pods<'a> {
         stop: StopSignal,
     ) -> Result<Self, PlaceError> {
         let (namespace, name) = (&settings.namespace, &settings.deployment);
-        let made = settings.own.as_ref().map(|own| own.make(api, namespace, name));
-        let made = made.transpose().map_err(cluster)?;
         let lease = Lease::take(api, namespace, name, (&settings.holder, Some(&settings.run)))
             .map_err(|error| PlaceError::Elsewhere(held(&error, name)))?;
+        let made = settings.own.as_ref().map(|own| own.make(api, namespace, name));
+        let made = made.transpose().map_err(cluster)?;
+        // With the generators' Job it later ends by itself. Should we be killed before that, it is
+        // removed with the Lease.
+        let of_lease = made.iter().try_for_each(|made| made.belong_to(&lease.object));
+        of_lease.map_err(cluster)?;
         let changing = Changing::read(api, namespace, name, &settings.run).map_err(cluster)?;
         let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {name}: {why}"));
         let named = settings.container.as_deref();
@@ -424,6 +428,11 @@ impl Place for Pods<'_> {
         self.warnings.clone()
     }
 
+    fn noticed(&self) -> Vec<Warning> {
+        let alike = self.settings.alike.lock().unwrap_or_else(PoisonError::into_inner);
+        alike.doubt().map(Warning::from).into_iter().collect()
+    }
+
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         self.inspection()
     }
@@ -500,9 +509,7 @@ impl Place for Pods<'_> {
         let sent = loads.send(offer, (self.settings.connection, loops), &self.stop, &mut watch_too);
         let sent = sent.map_err(of_fleet)?;
         if let Some(member) = sent.lost.first() {
-            let why =
-                format!("the generator at {} was lost in the middle of a load", member.address);
-            return Err(PlaceError::Elsewhere(why));
+            return Err(PlaceError::Elsewhere(loads.fate(member)));
         }
         let monitor = running.record(origin.unwrap_or_else(Instant::now));
         let deaths = running.pods.iter().map(|pod| self.death(pod));

@@ -253,6 +253,7 @@ fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
         port: 3000,
         cuts: vec![1],
         at_once: 1,
+        template: None,
     };
     assert_eq!(plan.cluster.as_ref().and_then(|cluster| cluster.own.clone()), Some(own));
     assert_eq!(line(&plan, "image").0, "shop:1 (3000)");
@@ -269,6 +270,48 @@ fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
         let error = here.refused(&image(None).with(key, "s3cret"));
         let expected = format!("--{}: pods are made of an image with what that", key.name());
         assert!(error.starts_with(&expected), "{error}");
+    }
+    let error = here.refused(&image(None).with(Key::Container, "rails"));
+    let expected = "--container: it names a container in the file of --pod-template; give that";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn an_images_pods_are_like_those_of_a_file() {
+    let here = Here::new("");
+    let file = here.surroundings.folder.join("shop.json");
+    let write = |containers: &[&str]| {
+        let named = |name: &&str| serde_json::json!({ "name": name, "image": "shop:0" });
+        let containers: Vec<_> = containers.iter().map(named).collect();
+        let spec = serde_json::json!({ "containers": containers });
+        let pod = serde_json::json!({ "kind": "Pod", "spec": spec });
+        fs::write(&file, pod.to_string()).unwrap();
+    };
+    write(&["rails"]);
+    let typed = with_limits(deployment_of_image()).with_path(Key::PodTemplate, "shop.json");
+    let plan = here.plan(&typed);
+    let shown = "shop.json, container rails".to_string();
+    assert_eq!(line(&plan, "pods like"), (shown, PlanSource::Flag));
+    let container = |plan: &Plan| plan.app.pods.as_ref().and_then(|pods| pods.container.clone());
+    let template = |plan: &Plan| plan.cluster.clone()?.own?.template;
+    assert_eq!(container(&plan).as_deref(), Some("rails"), "in what is written down");
+    assert_eq!(template(&plan).unwrap().left_out, Vec::<String>::new());
+    write(&["rails", "envoy"]);
+    let expected = "its pods have several containers (rails, envoy); say which runs the app with \
+                    --container";
+    assert_eq!(here.refused(&typed), format!("{}: {expected}", file.display()));
+    let plan = here.plan(&typed.with(Key::Container, "rails"));
+    assert_eq!(container(&plan).as_deref(), Some("rails"));
+    assert_eq!(template(&plan).unwrap().left_out, ["envoy"]);
+    let in_file = Here::new("pod-template = \"none.yaml\"\n");
+    let error = in_file.refused(&with_limits(deployment_of_image()));
+    assert!(error.starts_with("could not read ") && error.contains("none.yaml: "), "{error}");
+    for (typed, expected) in [
+        (Typed::default(), "--pod-template: it is for an image that is tuned in a cluster"),
+        (deployment(), "--pod-template: a Deployment is measured with what it has itself"),
+    ] {
+        let error = here.refused(&typed.with_path(Key::PodTemplate, "shop.json"));
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 

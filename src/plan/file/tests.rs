@@ -78,9 +78,9 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
              app, entry, server, proxy, start, stop-signal, apply, restore, url, ready-command, \
              observe, from, today, allow-public, kamal, kamal-destination, ecs, deployment, image, \
-             image-pull-policy, port, pods, container, service, workers, threads, targets, slo, \
-             goal, rate, price-per-core-hour, price-per-gib-hour, cpus, memory, arrivals, \
-             connection, \
+             image-pull-policy, port, pods, pod-template, container, service, workers, threads, \
+             targets, slo, goal, rate, price-per-core-hour, price-per-gib-hour, cpus, memory, \
+             arrivals, connection, \
              timeout, budget, soak, precision, place, \
              namespace, context, generator-image, generator-image-pull-policy, parallel, \
              generators, generator-cpus, probe, ready, boot-timeout, user, db-connections, seed, \

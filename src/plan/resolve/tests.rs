@@ -1,4 +1,4 @@
-use crate::terms::{PlanSource, PlannedGoal, PlannedValue};
+use crate::terms::{FlagPlace, PlanSource, PlannedGoal, PlannedValue};
 use std::fs;
 
 use super::*;
@@ -560,6 +560,43 @@ fn an_app_has_the_size_that_its_deployment_gives_unless_it_is_given_nearer() {
 
     let own = here.resolve(&Typed::default().with(Key::Start, "/bin/sleep {port}"));
     assert_eq!((own.app.env.len(), own.app.flags), (0, None));
+}
+
+#[test]
+fn flags_that_a_server_keeps_are_shown_with_where_they_stand_and_without_secrets() {
+    let place = |file: &str, variable: Option<&str>| FlagPlace {
+        file: file.to_string(),
+        variable: variable.map(str::to_string),
+    };
+    let is_shown =
+        |plan: &Plan| plan.records.iter().any(|it| matches!(it.value, PlannedValue::KeptFlags(_)));
+    let here = Here::new("server = \"gunicorn\"\n");
+    here.write("wsgi.py", "application = 1\n");
+    assert!(!is_shown(&here.resolve(&Typed::default())), "nothing is kept");
+    here.write("Dockerfile", "ENV GUNICORN_CMD_ARGS=\"--keep-alive 5 -b :80\"\n");
+    here.write(
+        "Procfile",
+        "web: gunicorn -w 3 --preload --max-requests=500 -e STAGE=s3cret wsgi\n",
+    );
+    let plan = here.resolve(&Typed::default());
+    let places = vec![place("Procfile", None), place("Dockerfile", Some("GUNICORN_CMD_ARGS"))];
+    let flags = "--keep-alive=5 --preload --max-requests=500 --env=STAGE=[hidden]";
+    assert_eq!(line(&plan, "kept flags"), (flags, &PlanSource::DeployedFlags { places }));
+    assert_eq!(plan.app.start_env["STAGE"], "s3cret");
+    assert!(!format!("{:?}", plan.records).contains("s3cret"));
+
+    // The value of a flag may be that of a variable of the user's.
+    let here = Here::new("server = \"uvicorn\"\n");
+    here.write("asgi.py", "application = 1\n");
+    here.write("Procfile", "web: uvicorn --root-path=$SHOP_ROOT --loop asyncio asgi:application\n");
+    let plan = here.resolve(&Typed::default().with(Key::Env, "SHOP_ROOT=/s3cret-root"));
+    let source = PlanSource::DeployedFlags { places: vec![place("Procfile", None)] };
+    assert_eq!(line(&plan, "kept flags"), ("--root-path=[hidden] --loop=asyncio", &source));
+    assert_eq!(plan.app.start_flags[0], "--root-path=/s3cret-root");
+
+    let here = Here::new("");
+    here.write("Procfile", "web: puma -t 7:7 --preload\n");
+    assert!(!is_shown(&here.resolve(&Typed::default())), "Puma keeps none");
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub trait PlanPhrases {
     fn cut(&self, image: &str, pods: &str) -> String;
     /// An image of which so many settings are measured at the same time.
     fn at_once(&self, image: &str, settings: u16) -> String;
+    /// A file that pods are like, and its container that runs the app, if one does.
+    fn pods_like(&self, file: &str, container: Option<&str>) -> String;
     /// Pods that send a load together, and their image.
     fn generators(&self, pods: u16, image: &str) -> String;
     /// The host that sends it.

@@ -85,12 +85,9 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Deployment { name, namespace } => say.deployment(name, namespace.as_deref()),
         PlannedValue::PodsOf { image, port, namespace, cuts, at_once } => {
             let image = say.deployment(&format!("{image} ({port})"), namespace.as_deref());
-            let image = match cuts[..] {
-                [1] => image,
-                _ => say.cut(&image, &figures::counts(cuts.iter().copied())),
-            };
-            if *at_once > 1 { say.at_once(&image, *at_once) } else { image }
+            in_pods(image, (&cuts[..], *at_once), language)
         }
+        PlannedValue::PodsLike { file, container } => say.pods_like(file, container.as_deref()),
         PlannedValue::Remote { url, destination, service, from, .. } => {
             let named = destination.iter().chain(service).map(String::as_str);
             let from = from.as_ref().map(|host| say.load_from(host));
@@ -109,6 +106,7 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
             say.names_alone(&names.join(", "))
         }
         PlannedValue::DeployedVariables(variables) => variables.join(", "),
+        PlannedValue::KeptFlags(flags) => flags.join(" "),
         PlannedValue::Slo { common, has_own } => say.planned_goal(common.as_ref(), *has_own),
         PlannedValue::Objective(objective) => say.objective(objective),
         PlannedValue::Cores(cores) => allowance(cores, language),
@@ -143,6 +141,16 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         | PlannedValue::Runtime(text) => text.clone(),
         PlannedValue::Remark(remark) => language.say(remark),
     }
+}
+
+/// An image with the ways to cut it into pods, and the settings measured at once, where several.
+fn in_pods(image: String, (cuts, at_once): (&[u16], u16), language: Language) -> String {
+    let say = language.phrases();
+    let image = match cuts {
+        [1] => image,
+        _ => say.cut(&image, &figures::counts(cuts.iter().copied())),
+    };
+    if at_once > 1 { say.at_once(&image, at_once) } else { image }
 }
 
 fn each<T>(all: &[T], shown: impl Fn(&T) -> String) -> String {
@@ -181,14 +189,15 @@ fn allowance<T: ToString>(allowed: &Allowance<T>, language: Language) -> String 
 mod tests {
     use super::*;
     use crate::terms::{
-        Bytes, ConnectionMode, Cores, Framework, Objective, PlanSource, PlannedGoal, Ratio, Remark,
-        RubyRemark, Stated, Target, Threads, Workers, plan_records,
+        Bytes, ConnectionMode, Cores, FlagPlace, Framework, Objective, PlanSource, PlannedGoal,
+        Ratio, Remark, RubyRemark, Stated, Target, Threads, Workers, plan_records,
     };
 
     /// One of each kind, and how it is shown in both languages.
     fn all() -> Vec<(PlannedValue, &'static str, &'static str)> {
         use PlannedValue as It;
         let names = || vec!["A".to_string(), "B".to_string()];
+        let kept = ["--preload", "--max-requests=500"].map(String::from);
         let target = |text: &str| PlannedTarget::from(&text.parse::<Target>().unwrap());
         let workers = [1, 2, 3, 8].map(|count| Workers::new(count).unwrap());
         let slo: Slo = "p95<2s,errors<1%".parse().unwrap();
@@ -208,6 +217,7 @@ mod tests {
             cuts: cuts.to_vec(),
             at_once: 1,
         };
+        let like = |container| It::PodsLike { file: "shop.yaml".into(), container };
         let generators = |pods| It::Generators { pods, image: "sweetspot:1".into() };
         let common = Some(PlannedGoal::Given(slo));
         let from_unloaded = Some(PlannedGoal::FromUnloaded);
@@ -228,6 +238,12 @@ mod tests {
                 image(&[1, 2, 4]),
                 "shop:1 (3000), cut into pods: 1,2,4, which share cores, memory and workers",
                 "shop:1 (3000)、Pod 数 1,2,4（コア、メモリ、ワーカーを等分）",
+            ),
+            (like(None), "shop.yaml", "shop.yaml"),
+            (
+                like(Some("rails".into())),
+                "shop.yaml, container rails",
+                "shop.yaml（コンテナー rails）",
             ),
             (of(Some("web".into())), "shop in namespace web", "shop（名前空間 web）"),
             (generators(1), "1 pod of sweetspot:1", "1 Pod（sweetspot:1）"),
@@ -263,6 +279,11 @@ mod tests {
             (It::Environment(None), "the command's own", "コマンドのもの"),
             (It::Environment(Some("staging".into())), "staging", "staging"),
             (It::Variables(names()), "A, B (values not shown)", "A, B（値は表示しません）"),
+            (
+                It::KeptFlags(kept.into()),
+                "--preload --max-requests=500",
+                "--preload --max-requests=500",
+            ),
             (It::ReadyPath("/up?key=1".into()), "/up?…", "/up?…"),
             (It::BootTimeout { seconds: 180.0 }, "3m", "3m"),
             (It::DbConnections(None), "no limit", "上限なし"),
@@ -289,6 +310,34 @@ mod tests {
             let line = PlanLine::Record(PlanRecord { value: planned, source: PlanSource::App });
             let stored = serde_json::to_string(&line).unwrap();
             assert_eq!(serde_json::from_str::<PlanLine>(&stored).unwrap(), line, "{stored}");
+        }
+    }
+
+    #[test]
+    fn kept_flags_are_shown_with_the_places_that_have_them() {
+        let place = |file: &str, variable: Option<&str>| FlagPlace {
+            file: file.to_string(),
+            variable: variable.map(str::to_string),
+        };
+        let more = place("Dockerfile", Some("GUNICORN_CMD_ARGS"));
+        for (places, english, japanese) in [
+            (vec![place("Procfile", None)], "Procfile", "Procfile"),
+            (
+                vec![place("Procfile", None), more],
+                "Procfile and GUNICORN_CMD_ARGS in Dockerfile",
+                "Procfile、Dockerfile の GUNICORN_CMD_ARGS",
+            ),
+        ] {
+            let value = PlannedValue::KeptFlags(vec!["--preload".to_string()]);
+            let record = PlanRecord { value, source: PlanSource::DeployedFlags { places } };
+            let row = |language| {
+                let PlanRow { what, value, source } = row_of(&record, language);
+                [what, value, source]
+            };
+            assert_eq!(row(Language::English), ["kept flags", "--preload", english]);
+            assert_eq!(row(Language::Japanese), ["本番のフラグ", "--preload", japanese]);
+            let stored = serde_json::to_string(&record).unwrap();
+            assert_eq!(serde_json::from_str::<PlanRecord>(&stored).unwrap(), record, "{stored}");
         }
     }
 

@@ -12,15 +12,15 @@ use crate::place::kubernetes::{self, Api, ApiError};
 #[derive(Debug, Error)]
 pub enum ConnectError {
     #[error(
-        "this build of sweetspot knows no Kubernetes; build it with: cargo build --release \
-         --features kubernetes"
+        "this build of sweetspot knows no Kubernetes; build it with 'cargo build --release \
+         --features kubernetes'"
     )]
     NotBuilt,
     #[error(
-        "the context '{context}' ({server}) looks like production; say --yes if it is meant, or \
-         name another with --context"
+        "the {kind} '{name}' ({server}) looks like production; say --yes if it is meant, or name \
+         another with --{kind}"
     )]
-    Production { context: String, server: String },
+    Production { kind: &'static str, name: String, server: String },
     #[error(
         "the cluster runs Kubernetes {version}, which lacks what is asked for; 1.{} and later have \
          it",
@@ -60,20 +60,30 @@ pub fn connect(
     is_confirmed: bool,
 ) -> Result<Found, ConnectError> {
     let client = Client::new(context)?;
-    if client.context.to_ascii_lowercase().contains("prod") && !is_confirmed {
-        let (context, server) = (client.context, client.server);
-        return Err(ConnectError::Production { context, server });
+    let namespace = namespace.map_or_else(|| client.namespace.clone(), str::to_string);
+    let names = [("context", &client.context), ("namespace", &namespace)];
+    let production = names.into_iter().find(|(_, name)| looks_like_production(name));
+    if let Some((kind, name)) = production.filter(|_| !is_confirmed) {
+        let (name, server) = (name.clone(), client.server.clone());
+        return Err(ConnectError::Production { kind, name, server });
     }
-    // Who may not ask goes on.
     let version = match client.get("/version") {
-        Err(error @ ApiError::Unreachable { .. }) => return Err(error.into()),
-        asked => asked.ok().flatten().unwrap_or_default(),
+        // Who may not ask goes on.
+        Err(ApiError::Forbidden { .. } | ApiError::Refused { .. }) => Default::default(),
+        asked => asked?.unwrap_or_default(),
     };
     if let Some(version) = kubernetes::too_old(&version) {
         return Err(ConnectError::TooOld { version });
     }
-    let namespace = namespace.map_or_else(|| client.namespace.clone(), str::to_string);
     Ok(Found { api: Box::new(client), namespace })
+}
+
+/// Whether this name of a context or a namespace has `prod` in it, such as `shop-prod1`; one of
+/// products has not.
+#[cfg(any(test, feature = "kubernetes"))]
+fn looks_like_production(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace("production", "prod");
+    name.replace("product", "").contains("prod")
 }
 
 #[cfg(not(feature = "kubernetes"))]
@@ -83,4 +93,20 @@ pub fn connect(
     _is_confirmed: bool,
 ) -> Result<Found, ConnectError> {
     Err(ConnectError::NotBuilt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_production_is_told_from_one_of_products() {
+        for name in ["shop-prod", "PROD1", "arn:aws:eks:eu:1:cluster/shopprod", "production"] {
+            assert!(looks_like_production(name), "{name}");
+        }
+        for name in ["products", "product-search", "staging", "default", ""] {
+            assert!(!looks_like_production(name), "{name}");
+        }
+        assert!(looks_like_production("product-search-prod"));
+    }
 }

@@ -25,12 +25,14 @@ fn may_differ(value: &PlannedValue) -> bool {
         value,
         PlannedValue::Proxy(_)
             | PlannedValue::PodsOf { .. }
+            | PlannedValue::PodsLike { .. }
             | PlannedValue::Remote { .. }
             | PlannedValue::Memory(_)
             | PlannedValue::Timeout { .. }
             | PlannedValue::Environment(_)
             | PlannedValue::Variables(_)
             | PlannedValue::DeployedVariables(_)
+            | PlannedValue::KeptFlags(_)
             | PlannedValue::Probe(_)
             | PlannedValue::Runtime(_)
     )

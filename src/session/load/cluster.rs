@@ -12,7 +12,7 @@ use crate::fleet::{Gathered, Relay};
 use crate::place::kubernetes::{self, Api, Fleet, Order, PodOf, Said};
 use crate::terms::{LiveSecond, LoadSecond, StopRequest, StopSignal};
 
-/// Beside the load's own length: for pods to come up and to end.
+/// Beside the load's own length and the time to gather: for pods to come up and to end.
 const AROUND: Duration = Duration::from_secs(600);
 
 /// How many generators, how long the load takes at most, and where.
@@ -57,7 +57,7 @@ pub fn collect(
                 return Ok(Gathered { run, generators });
             }
             Said::Relay(Relay::Failed { why }) => return Err(LoadVerbError::Pods { why }),
-            Said::Relay(Relay::Ready { .. }) | Said::Words(_) => {}
+            Said::Relay(Relay::Ready { .. } | Relay::TooFew { .. }) | Said::Words(_) => {}
         }
     }
     let why = format!("the collector's pod ended without a result{}", fleet.last_words());
@@ -74,7 +74,9 @@ fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
             pull_policy: asked.pull_policy.clone(),
             cpus: asked.cpus,
             memory_bytes: asked.memory.0,
-            deadline: sending.length + sending.within + AROUND,
+            // Once for the pods to run, and once more for the generators to join the collector,
+            // which is to say itself that they don't.
+            deadline: sending.length + sending.within.saturating_mul(2) + AROUND,
             grace: sending.timeout + kubernetes::GRACE,
             away_from: asked.away_from.iter().cloned().collect::<BTreeMap<_, _>>(),
         },

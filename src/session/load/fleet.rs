@@ -2,7 +2,8 @@
 //!
 //! In: what was typed, and the load that all were given alike. Out: what was gathered.
 
-use std::net::TcpListener;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -57,11 +58,24 @@ pub(super) fn gather(
     let Role::Collect { listen, on_loss } = asked.role else {
         return Err(LoadVerbError::Usage("a program that joins has no result".into()));
     };
-    let listener = TcpListener::bind(listen)
+    let listener = bound(listen)
         .map_err(|source| FleetError::Listen { address: listen.to_string(), source })?;
     let many = (asked.generators, asked.within);
     let mut look = || if stop.is_raised() { Err(FleetError::Stopped) } else { Ok(()) };
     Ok(Collector::gather(&listener, many, &gate(spec, asked), on_loss, &mut look)?)
+}
+
+/// Listens there. `[::]` means both protocols, and IPv4 alone where the kernel has no IPv6.
+fn bound(listen: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(listen).or_else(|error| {
+        let is_everywhere = listen.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        match error.raw_os_error() {
+            Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL) if is_everywhere => {
+                TcpListener::bind((Ipv4Addr::UNSPECIFIED, listen.port()))
+            }
+            _ => Err(error),
+        }
+    })
 }
 
 /// All must send the same load. Where it goes is not compared: names lead to other addresses
@@ -134,6 +148,8 @@ pub(super) fn summary(member: &FleetMember) -> MemberSummary {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpStream;
+
     use super::*;
 
     fn member(late_ms: u64, round_trip_ms: u64, lost_at: Option<Duration>) -> FleetMember {
@@ -147,6 +163,13 @@ mod tests {
             busiest_loop: 0.1,
             lost_at,
         }
+    }
+
+    #[test]
+    fn both_protocols_are_listened_to_at_once() {
+        let listener = bound("[::]:0".parse().unwrap()).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     }
 
     fn collecting(on_loss: OnLoss) -> Role {

@@ -103,9 +103,19 @@ pub fn relay(
     };
     let relayed = relay_all(prepared, asked, stop, tell);
     if let Err(error) = &relayed {
-        tell(Relay::Failed { why: error.to_string() });
+        tell(failed(error));
     }
     relayed
+}
+
+/// Whoever asked for it elsewhere knows better than we do how generators are started there.
+fn failed(error: &LoadVerbError) -> Relay {
+    match error {
+        LoadVerbError::Fleet(FleetError::TooFew { joined, wanted, within }) => {
+            Relay::TooFew { joined: *joined, wanted: *wanted, within: *within }
+        }
+        error => Relay::Failed { why: error.to_string() },
+    }
 }
 
 fn relay_all(

@@ -62,6 +62,40 @@ spec:
   - {type: prometheus, metadata: {serverAddress: 'http://p', query: up, threshold: '9'}}
 ";
 
+/// A Deployment as people have it, whose pods an image's are to be like, and what it refers to; the
+/// Secret that the registry asks for is not there, and is not needed.
+const LIKE: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  template:
+    metadata:
+      labels: {app: shop}
+      annotations: {sidecar.istio.io/inject: 'false'}
+    spec:
+      imagePullSecrets: [{name: registry}]
+      securityContext: {runAsUser: 1234}
+      volumes: [{name: scratch, emptyDir: {}}]
+      initContainers:
+      - name: prepare
+        image: sweetspot.test/shop:0
+        command: [/bin/sh, -c, 'echo 7 >/scratch/n']
+        volumeMounts: [{name: scratch, mountPath: /scratch}]
+      containers:
+      - name: puma
+        image: sweetspot.test/shop:0
+        env: [{name: HOME, value: /tmp}, {name: PORT, value: '1'}]
+        envFrom: [{secretRef: {name: of-shop}}]
+        volumeMounts: [{name: scratch, mountPath: /scratch}]
+      - {name: envoy, image: 'sweetspot.test/envoy:1'}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop}
+spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 9292}]}
+";
+
 impl Namespace {
     /// `sweetspot tune` of the Deployment with Puma. `folder`: where it is typed.
     fn tune(&self, folder: &Path, arguments: &[&str]) -> Command {
@@ -244,6 +278,54 @@ fn an_image_is_tuned_in_pods_of_its_own_and_nothing_is_left_of_them() {
     assert_eq!(running.end().code, None);
     namespace.kubectl(&["delete", "jobs", "-l", "sweetspot/role=collector"]);
     namespace.await_listed(everything, &objects, PATIENCE);
+}
+
+#[test]
+fn an_images_pods_are_like_those_of_a_template_in_all_that_is_not_decided_here() {
+    let Some(namespace) = Namespace::new("tune-like") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
+    namespace.kubectl(&["create", "secret", "generic", "of-shop", "--from-literal=NUMBER=1871"]);
+    std::fs::write(folder.path().join("shop.yaml"), LIKE).unwrap();
+    let asked = ["--pod-template", "shop.yaml", "--container", "puma", "--env", "TOKEN=s3cret"];
+    let small = ["--workers", "1", "--threads", "1,8", "--budget", "90s", "--json"];
+    let mut command = namespace.tune_image(folder.path(), &[&asked[..], &small].concat());
+    command.env("KUBECONFIG", &account);
+    let mut running = Running::begin(command);
+    let mut seen = Value::Null;
+    await_while_it_runs(&mut running, "a pod that runs", || {
+        let pods = namespace.kubectl(&["get", "pods", "-l", "sweetspot/app", "-o", "json"]);
+        let pods = pods["items"].as_array().unwrap();
+        let is_up = |pod: &&Value| pod["status"]["phase"] == "Running";
+        let name = pods.iter().find(is_up).map(|pod| pod["metadata"]["name"].clone());
+        let Some(name) = name.as_ref().and_then(Value::as_str) else { return false };
+        // What its container has, and what is not to stand in its annotations.
+        let script = r#"echo "[$NUMBER, $PORT, $(cat /scratch/n)]""#;
+        let told = namespace.kubectl(&["exec", name, "-c", "puma", "--", "sh", "-c", script]);
+        seen = namespace.kubectl(&["get", "pod", name, "-o", "json"]);
+        assert_eq!(told, serde_json::json!([1871, 9292, 7]));
+        true
+    });
+    let (metadata, spec) = (&seen["metadata"], &seen["spec"]);
+    assert_eq!(metadata["annotations"]["sidecar.istio.io/inject"], "false");
+    assert!(!metadata["annotations"].to_string().contains("s3cret"), "{metadata:#}");
+    assert_eq!(metadata["labels"].get("app"), None, "a Service of theirs leads elsewhere");
+    assert_eq!(spec["securityContext"]["runAsUser"], 1234);
+    assert_eq!(spec["imagePullSecrets"][0]["name"], "registry");
+    assert_eq!(spec["initContainers"][0]["image"], "sweetspot.test/shop:1");
+    assert_eq!(spec["containers"].as_array().unwrap().len(), 1, "{spec:#}");
+    assert_eq!(seen["status"]["qosClass"], "Guaranteed");
+    let result = result_of(running);
+    assert!(codes(&result).contains(&"containers_left_out"), "{result:#}");
+    let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
+    assert!(lines.contains(" -c puma\n") && lines.contains("- name: puma"), "{lines}");
+    // Root, where nobody may run as root.
+    let root = "securityContext: {runAsUser: 0, runAsNonRoot: true}\n";
+    std::fs::write(folder.path().join("root.yaml"), root).unwrap();
+    let asked = ["--pod-template", "root.yaml", "--budget", "1m"];
+    let refused = ended(&mut namespace.tune_image(folder.path(), &asked));
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    refused.assert_says(&["its pod may not run as root", "--pod-template"]);
 }
 
 #[test]

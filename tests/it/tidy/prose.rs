@@ -11,6 +11,10 @@ const READS_OTHERS: &[&str] = &[
     "src/monitor/text.rs",
     // The kernel's words for a node's processors and memory.
     "src/place/kubernetes/node.rs",
+    // The API server's words for why it refuses.
+    "src/place/kubernetes/refusal.rs",
+    // A kubelet's words for an image that it does not run as its user.
+    "src/place/kubernetes/user.rs",
     // Stack traces in servers' logs.
     "src/place/local/log.rs",
     // An app's own files.

@@ -16,13 +16,14 @@ use crate::terms::{
 impl Pods<'_> {
     /// What it waited for.
     pub(super) fn too_late(&self, pods: &[Value], object: &Value) -> BootEnd {
-        let why = pods.iter().find_map(pods::why_waiting);
-        let why = why.or_else(|| deployment::why_no_pods(object));
         let patience_s = self.boot_patience().as_secs_f64();
-        // A query may hold a secret.
-        let path = self.settings.ready_path.split('?').next().unwrap_or_default();
-        let target = format!("GET {path}");
-        why.map_or(BootEnd::NotAnswered { target, patience_s }, |error| BootEnd::NotRun { error })
+        let of_pod = pods.iter().find_map(|pod| pods::waited_for(pod, patience_s));
+        let none = || deployment::why_no_pods(object).map(|error| BootEnd::NotRun { error });
+        of_pod.or_else(none).unwrap_or_else(|| {
+            // A query may hold a secret.
+            let path = self.settings.ready_path.split('?').next().unwrap_or_default();
+            BootEnd::NotAnswered { target: format!("GET {path}"), patience_s }
+        })
     }
 
     /// What its containers say that they run with, else its variables.
@@ -87,13 +88,19 @@ impl Pods<'_> {
             lines = self.last_lines(&name, false);
         }
         let kind = match &end {
-            BootEnd::NotAnswered { .. } => BootFailureKind::NeverReady,
+            BootEnd::NotAnswered { .. } | BootEnd::InitContainerRuns { .. } => {
+                BootFailureKind::NeverReady
+            }
             _ => server::recognise_failure(server::FOR_PODS, &lines),
+        };
+        let advice = match (&end, &self.settings.own) {
+            (BootEnd::UserRefused { .. }, Some(_)) => StartAdvice::NumberUser,
+            _ => StartAdvice::MendApp,
         };
         BootFailure {
             kind,
             message: BootCause::NotReady { seen: None, end, connections_for: None }.into(),
-            advice: BootAdvice::Start(StartAdvice::MendApp).into(),
+            advice: BootAdvice::Start(advice).into(),
             last_lines: worth_showing(&lines),
         }
     }

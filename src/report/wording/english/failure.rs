@@ -8,12 +8,22 @@ use crate::terms::{
 };
 
 pub fn cause(cause: &BootCause) -> String {
+    with_way_out(cause, LONGER)
+}
+
+/// The cause where no option gives a server longer, as in an experiment's runs.
+pub fn cause_in_lab(cause: &BootCause) -> String {
+    with_way_out(cause, "")
+}
+
+/// `longer`: what is said after that which has not come in time.
+fn with_way_out(cause: &BootCause, longer: &str) -> String {
     match cause {
         BootCause::NotReady { seen, end, connections_for } => {
             let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
             let needed = connections_for.map(|it| format!(" ({})", connections(it)));
             let needed = needed.unwrap_or_default();
-            format!("the app server did not become ready: {seen}{}{needed}", ending(end))
+            format!("the app server did not become ready: {seen}{}{needed}", ending(end, longer))
         }
         BootCause::RunsUnchanged { line } => format!("it runs without the change: {line}"),
         BootCause::ConnectionsRefused { setting } => format!(
@@ -59,14 +69,24 @@ fn connections(setting: Configuration) -> String {
 /// After what has not come in time.
 const LONGER: &str = "; --boot-timeout gives it longer";
 
-fn ending(end: &BootEnd) -> String {
+fn ending(end: &BootEnd, longer: &str) -> String {
     match end {
         BootEnd::NotRun { error } => error.clone(),
         BootEnd::LogUnreadable { error } => format!("its log could not be read: {error}"),
         BootEnd::WorkersEndAtOnce => "its workers end as soon as they start".into(),
         BootEnd::TooFewBooted { booted, of, patience_s } => {
-            format!("{booted} of {of} processes had booted within {patience_s} s{LONGER}")
+            format!("{booted} of {of} processes had booted within {patience_s} s{longer}")
         }
+        BootEnd::InitContainerRuns { container, patience_s } => {
+            format!("its init container {container} had not ended within {patience_s} s{longer}")
+        }
+        BootEnd::UserRefused { user: None } => {
+            "its pod may not run as root (runAsNonRoot), and would".into()
+        }
+        BootEnd::UserRefused { user: Some(user) } => format!(
+            "its pod may not run as root (runAsNonRoot), and the image names its user {user}, of \
+             which nodes cannot tell whether it is root"
+        ),
         BootEnd::EndedEarly { how } => {
             format!("it ended before it was ready ({})", server_end(how))
         }
@@ -74,12 +94,12 @@ fn ending(end: &BootEnd) -> String {
             format!("the command that applies it failed ({how})")
         }
         BootEnd::NotApplied { how: None } => {
-            format!("the command that applies it did not end in time{LONGER}")
+            format!("the command that applies it did not end in time{longer}")
         }
         BootEnd::NotSaidReady { how } => {
             let last = how.as_ref().map(|how| format!(" (the last time: {how})"));
             format!(
-                "the command that says when it is ready never succeeded{}{LONGER}",
+                "the command that says when it is ready never succeeded{}{longer}",
                 last.unwrap_or_default()
             )
         }
@@ -87,7 +107,7 @@ fn ending(end: &BootEnd) -> String {
             format!("{target} is answered with something that is not HTTP")
         }
         BootEnd::NotAnswered { target, patience_s } => {
-            format!("{target} was not answered within {patience_s} s of the start{LONGER}")
+            format!("{target} was not answered within {patience_s} s of the start{longer}")
         }
         BootEnd::NotGood { target, status, leads_to } => {
             let place = leads_to.as_ref().map(|place| format!(" and leads to {place}"));
@@ -131,14 +151,20 @@ fn to_start(advice: &StartAdvice) -> String {
         StartAdvice::NameVariable { place } => {
             format!("name the variable that it follows: --env 'NAME={{{place}}}'")
         }
+        StartAdvice::NumberUser => {
+            "give the user's number in the image (`id -u` there says it; 0 is root): a file with \
+             the line `securityContext: {runAsUser: 1000}`, named with --pod-template; where a \
+             template is given already, the line belongs in the spec of its pods"
+                .into()
+        }
         StartAdvice::SetSecret { command } => {
-            format!("set it for the measurement, any long text will do: {command}")
+            format!("set it for the measurement, any long text will do: `{command}`")
         }
         StartAdvice::StartDatabase => {
             "start the database, and name it as the app expects it".into()
         }
         StartAdvice::StartNamedDatabase { variable, create } => format!(
-            "start the database and name it with {variable}; create and load it with: {create}"
+            "start the database and name it with {variable}; create and load it with `{create}`"
         ),
         StartAdvice::RaiseConnectionLimit => {
             "raise the database's limit (MariaDB, MySQL and PostgreSQL call it max_connections), \
@@ -147,19 +173,19 @@ fn to_start(advice: &StartAdvice) -> String {
         }
         StartAdvice::RunMigrations => "run the app's migrations on its database".into(),
         StartAdvice::CreateTables { create, fill } => format!(
-            "create its tables with: {create}, and fill them with about as much data as in \
-             production, such as with: {fill}"
+            "create its tables with `{create}`, and fill them with about as much data as in \
+             production, such as with `{fill}`"
         ),
         StartAdvice::CreateTablesOfFramework { command } => format!(
-            "create its tables ({}), and fill them with about as much data as in production",
-            spelt(command)
+            "create its tables ({}: `{}`), and fill them with about as much data as in production",
+            command.framework, command.setting
         ),
         StartAdvice::InstallGems { gem } => format!(
-            "install the app's gems: bundle install (with gem \"{gem}\" in the Gemfile; the \
-             `bundle` command itself: gem install bundler, or apt install ruby-bundler)"
+            "install the app's gems: `bundle install` (with gem \"{gem}\" in the Gemfile; the \
+             `bundle` command itself: `gem install bundler`, or `apt install ruby-bundler`)"
         ),
         StartAdvice::InstallServer { commands } => {
-            format!("install it: {}", commands.join(", or "))
+            format!("install it: `{}`", commands.join("`, or `"))
         }
         StartAdvice::InstallPackageWith { program } => {
             format!("install it: a package that has the program {program}")
@@ -210,7 +236,7 @@ fn to_reply(advice: &ReplyAdvice) -> String {
             "name a page that exists with --target 'GET /path' (or --ready /path)".into()
         }
         ReplyAdvice::NameExistingPage { list: Some(command) } => {
-            format!("name a page that exists with --target 'GET /path'; {command} lists them")
+            format!("name a page that exists with --target 'GET /path'; `{command}` lists them")
         }
         ReplyAdvice::NameGoodPage => {
             "name a page that answers 2xx with --target 'GET /path'".into()
@@ -280,6 +306,24 @@ mod tests {
                 ),
                 "SECRET_KEY_BASE is missing: 0 of 2 processes had booted within 1.5 s; \
                  --boot-timeout gives it longer",
+            ),
+            (
+                not_ready(
+                    None,
+                    BootEnd::InitContainerRuns { container: "migrate".into(), patience_s: 300.0 },
+                    None,
+                ),
+                "its init container migrate had not ended within 300 s; --boot-timeout gives it \
+                 longer",
+            ),
+            (
+                not_ready(None, BootEnd::UserRefused { user: None }, None),
+                "its pod may not run as root (runAsNonRoot), and would",
+            ),
+            (
+                not_ready(None, BootEnd::UserRefused { user: Some("rails".into()) }, None),
+                "its pod may not run as root (runAsNonRoot), and the image names its user rails, \
+                 of which nodes cannot tell whether it is root",
             ),
             (
                 not_ready(

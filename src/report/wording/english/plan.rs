@@ -3,8 +3,8 @@
 use super::English;
 use crate::report::wording::{PlanPhrases, PlanWord};
 use crate::terms::{
-    Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices, Rate,
-    StepKind, StepTime,
+    FlagPlace, Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices,
+    Rate, StepKind, StepTime,
 };
 
 impl PlanPhrases for English {
@@ -14,6 +14,7 @@ impl PlanPhrases for English {
             PlannedValue::Server { .. } => "server",
             PlannedValue::Deployment { .. } => "deployment",
             PlannedValue::PodsOf { .. } => "image",
+            PlannedValue::PodsLike { .. } => "pods like",
             PlannedValue::Remote { .. } => "app at",
             PlannedValue::Generators { .. } => "generators",
             PlannedValue::Proxy(_) => "proxy",
@@ -37,6 +38,7 @@ impl PlanPhrases for English {
             PlannedValue::Environment(_) => "environment",
             PlannedValue::Variables(_) => "variables",
             PlannedValue::DeployedVariables(_) => "deployed with",
+            PlannedValue::KeptFlags(_) => "kept flags",
             PlannedValue::ReadyPath(_) => "ready path",
             PlannedValue::BootTimeout { .. } => "boot timeout",
             PlannedValue::DbConnections(_) => "db connections",
@@ -56,6 +58,13 @@ impl PlanPhrases for English {
             PlanSource::Inspection => "app".to_string(),
             PlanSource::Default => "default".to_string(),
             PlanSource::Deployment { files } => files.join(", "),
+            PlanSource::DeployedFlags { places } => {
+                let place = |FlagPlace { file, variable }: &FlagPlace| match variable {
+                    Some(variable) => format!("{variable} in {file}"),
+                    None => file.clone(),
+                };
+                places.iter().map(place).collect::<Vec<_>>().join(" and ")
+            }
             PlanSource::ReverseProxy { name, file } => {
                 format!("as {} keeps them, named in {file}", name.name())
             }
@@ -152,6 +161,13 @@ impl PlanPhrases for English {
 
     fn at_once(&self, image: &str, settings: u16) -> String {
         format!("{image}, {settings} settings at once, each on a node of its own")
+    }
+
+    fn pods_like(&self, file: &str, container: Option<&str>) -> String {
+        match container {
+            Some(container) => format!("{file}, container {container}"),
+            None => file.to_string(),
+        }
     }
 
     fn generators(&self, pods: u16, image: &str) -> String {

@@ -8,12 +8,22 @@ use crate::terms::{
 };
 
 pub fn cause(cause: &BootCause) -> String {
+    with_way_out(cause, LONGER)
+}
+
+/// The cause where no option gives a server longer, as in an experiment's runs.
+pub fn cause_in_lab(cause: &BootCause) -> String {
+    with_way_out(cause, "")
+}
+
+/// `longer`: what is said after that which has not come in time.
+fn with_way_out(cause: &BootCause, longer: &str) -> String {
     match cause {
         BootCause::NotReady { seen, end, connections_for } => {
             let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
             let needed = connections_for.map(|it| format!("（{}）", connections(it)));
             let needed = needed.unwrap_or_default();
-            format!("アプリサーバーの準備ができませんでした: {seen}{}{needed}", ending(end))
+            format!("アプリサーバーの準備ができませんでした: {seen}{}{needed}", ending(end, longer))
         }
         BootCause::RunsUnchanged { line } => format!("変更なしで動いています: {line}"),
         BootCause::ConnectionsRefused { setting } => format!(
@@ -63,14 +73,26 @@ fn connections(setting: Configuration) -> String {
 /// After what has not come in time.
 const LONGER: &str = "（--boot-timeout で延ばせます）";
 
-fn ending(end: &BootEnd) -> String {
+fn ending(end: &BootEnd, longer: &str) -> String {
     match end {
         BootEnd::NotRun { error } => error.clone(),
         BootEnd::LogUnreadable { error } => format!("ログを読めませんでした: {error}"),
         BootEnd::WorkersEndAtOnce => "ワーカーが起動するとすぐに終了します".into(),
         BootEnd::TooFewBooted { booted, of, patience_s } => {
-            format!("{patience_s} 秒以内に起動したのは {of} プロセスのうち {booted} でした{LONGER}")
+            format!("{patience_s} 秒以内に起動したのは {of} プロセスのうち {booted} でした{longer}")
         }
+        BootEnd::InitContainerRuns { container, patience_s } => {
+            format!(
+                "{patience_s} 秒以内に init コンテナー {container} が終わりませんでした{longer}"
+            )
+        }
+        BootEnd::UserRefused { user: None } => {
+            "Pod は root では動かせません（runAsNonRoot）が、root で動こうとしました".into()
+        }
+        BootEnd::UserRefused { user: Some(user) } => format!(
+            "Pod は root では動かせません（runAsNonRoot）が、イメージのユーザーが名前（{user}）なので、\
+             root かどうかノードが確かめられません"
+        ),
         BootEnd::EndedEarly { how } => {
             format!("準備ができる前に終了しました（{}）", server_end(how))
         }
@@ -78,16 +100,16 @@ fn ending(end: &BootEnd) -> String {
             format!("設定を適用するコマンドが失敗しました（{}）", process_end(how))
         }
         BootEnd::NotApplied { how: None } => {
-            format!("設定を適用するコマンドが時間内に終わりませんでした{LONGER}")
+            format!("設定を適用するコマンドが時間内に終わりませんでした{longer}")
         }
         BootEnd::NotSaidReady { how } => {
             let last = how.as_ref().map(|how| format!("（最後: {}）", process_end(how)));
             let last = last.unwrap_or_default();
-            format!("準備完了を確かめるコマンドが一度も成功しませんでした{last}{LONGER}")
+            format!("準備完了を確かめるコマンドが一度も成功しませんでした{last}{longer}")
         }
         BootEnd::NotHttp { target } => format!("{target} に HTTP でない応答が返ります"),
         BootEnd::NotAnswered { target, patience_s } => {
-            format!("起動から {patience_s} 秒以内に {target} の応答がありませんでした{LONGER}")
+            format!("起動から {patience_s} 秒以内に {target} の応答がありませんでした{longer}")
         }
         BootEnd::NotGood { target, status, leads_to } => {
             let place = leads_to.as_ref().map(|place| format!("（{place} へ転送）"));
@@ -141,14 +163,22 @@ fn to_start(advice: &StartAdvice) -> String {
         StartAdvice::NameVariable { place } => {
             format!("アプリが従う変数を指定してください: --env 'NAME={{{place}}}'")
         }
+        StartAdvice::NumberUser => {
+            "イメージでのユーザーの番号（`id -u` の値、0 は root）を `securityContext: \
+             {runAsUser: 1000}` とファイルに書き、--pod-template で指定してください。すでに\
+             テンプレートがあれば、その Pod の spec に書きます"
+                .into()
+        }
         StartAdvice::SetSecret { command } => {
-            format!("計測のために設定してください。長い文字列なら何でもかまいません: {command}")
+            format!("計測のために設定してください。長い文字列なら何でもかまいません: `{command}`")
         }
         StartAdvice::StartDatabase => {
             "データベースを起動し、アプリが期待する名前で指定してください".into()
         }
         StartAdvice::StartNamedDatabase { variable, create } => {
-            format!("データベースを起動して {variable} で指定してください。作成と読み込み: {create}")
+            format!(
+                "データベースを起動して {variable} で指定してください。作成と読み込み: `{create}`"
+            )
         }
         StartAdvice::RaiseConnectionLimit => {
             "データベースの上限（MariaDB、MySQL、PostgreSQL では max_connections）を上げるか、\
@@ -159,18 +189,18 @@ fn to_start(advice: &StartAdvice) -> String {
             "データベースでアプリのマイグレーションを実行してください".into()
         }
         StartAdvice::CreateTables { create, fill } => format!(
-            "テーブルを作り（{create}）、本番と同じくらいのデータを入れてください（例: {fill}）"
+            "テーブルを作り（`{create}`）、本番と同じくらいのデータを入れてください（例: `{fill}`）"
         ),
         StartAdvice::CreateTablesOfFramework { command } => format!(
-            "テーブルを作り（{}）、本番と同じくらいのデータを入れてください",
-            spelt(command)
+            "テーブルを作り（{}: `{}`）、本番と同じくらいのデータを入れてください",
+            command.framework, command.setting
         ),
         StartAdvice::InstallGems { gem } => format!(
-            "アプリの gem をインストールしてください: bundle install（Gemfile に gem \"{gem}\"。\
-             `bundle` コマンド自体は gem install bundler か apt install ruby-bundler）"
+            "アプリの gem をインストールしてください: `bundle install`（Gemfile に gem \"{gem}\"。\
+             `bundle` コマンド自体は `gem install bundler` か `apt install ruby-bundler`）"
         ),
         StartAdvice::InstallServer { commands } => {
-            format!("インストールしてください: {}", commands.join("、または "))
+            format!("インストールしてください: `{}`", commands.join("`、または `"))
         }
         StartAdvice::InstallPackageWith { program } => {
             format!("インストールしてください: プログラム {program} を含むパッケージ")
@@ -230,7 +260,7 @@ fn to_reply(advice: &ReplyAdvice) -> String {
             "存在するページを --target 'GET /path'（または --ready /path）で指定してください".into()
         }
         ReplyAdvice::NameExistingPage { list: Some(command) } => format!(
-            "存在するページを --target 'GET /path' で指定してください。{command} で一覧できます"
+            "存在するページを --target 'GET /path' で指定してください。`{command}` で一覧できます"
         ),
         ReplyAdvice::NameGoodPage => {
             "2xx を返すページを --target 'GET /path' で指定してください".into()

@@ -3,8 +3,8 @@
 use super::Japanese;
 use crate::report::wording::{PlanPhrases, PlanWord};
 use crate::terms::{
-    Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices, StepKind,
-    StepTime,
+    FlagPlace, Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices,
+    StepKind, StepTime,
 };
 
 impl PlanPhrases for Japanese {
@@ -14,6 +14,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::Server { .. } => "サーバー",
             PlannedValue::Deployment { .. } => "Deployment",
             PlannedValue::PodsOf { .. } => "イメージ",
+            PlannedValue::PodsLike { .. } => "Pod の雛形",
             PlannedValue::Remote { .. } => "アプリの URL",
             PlannedValue::Generators { .. } => "負荷生成",
             PlannedValue::Proxy(_) => "プロキシ",
@@ -37,6 +38,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::Environment(_) => "実行環境",
             PlannedValue::Variables(_) => "環境変数",
             PlannedValue::DeployedVariables(_) => "本番の環境変数",
+            PlannedValue::KeptFlags(_) => "本番のフラグ",
             PlannedValue::ReadyPath(_) => "起動確認のパス",
             PlannedValue::BootTimeout { .. } => "起動の待ち時間",
             PlannedValue::DbConnections(_) => "DB 接続",
@@ -56,6 +58,13 @@ impl PlanPhrases for Japanese {
             PlanSource::Inspection => "アプリ".to_string(),
             PlanSource::Default => "既定値".to_string(),
             PlanSource::Deployment { files } => files.join("、"),
+            PlanSource::DeployedFlags { places } => {
+                let place = |FlagPlace { file, variable }: &FlagPlace| match variable {
+                    Some(variable) => format!("{file} の {variable}"),
+                    None => file.clone(),
+                };
+                places.iter().map(place).collect::<Vec<_>>().join("、")
+            }
             PlanSource::ReverseProxy { name, file } => {
                 format!("{file} にある {} が接続を保つため", name.name())
             }
@@ -151,6 +160,13 @@ impl PlanPhrases for Japanese {
 
     fn at_once(&self, image: &str, settings: u16) -> String {
         format!("{image}、同時に {settings} 設定（それぞれ別のノード）")
+    }
+
+    fn pods_like(&self, file: &str, container: Option<&str>) -> String {
+        match container {
+            Some(container) => format!("{file}（コンテナー {container}）"),
+            None => file.to_string(),
+        }
     }
 
     fn generators(&self, pods: u16, image: &str) -> String {

@@ -29,6 +29,15 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
              today is assumed",
             variables.join(", ")
         ),
+        ClusterDoubt::ContainersLeftOut { containers } => format!(
+            "the app runs alone in its pods, without what its template has beside it: {}",
+            containers.join(", ")
+        ),
+        ClusterDoubt::NodesNotCompared { first, other } => format!(
+            "its pods ran on the nodes {first} and {other}, and whether these are alike could not \
+             be looked at (no 'cat' in the image, or no right to run it): figures of unlike nodes \
+             may have been compared"
+        ),
     }
 }
 
@@ -47,6 +56,13 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         }
         ClusterDoubt::VariablesElsewhere { .. } => {
             "set them there afterwards, and not on the Deployment"
+        }
+        ClusterDoubt::ContainersLeftOut { .. } => {
+            "where the app needs one of them, such as a proxy to its database, lead it past that \
+             with --env"
+        }
+        ClusterDoubt::NodesNotCompared { .. } => {
+            "keep its pods on nodes of one kind, by a nodeSelector"
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn advice_on_generator(doubt: &GeneratorDoubt) -> &'static str {
         }
         GeneratorDoubt::LoopBusy { .. } => MORE_LOOPS,
         GeneratorDoubt::OutOfAddresses { .. } => {
-            "use --connection keep-alive, raise the limit on open files (ulimit -n), or widen \
+            "use --connection keep-alive, raise the limit on open files ('ulimit -n'), or widen \
              net.ipv4.ip_local_port_range"
         }
         GeneratorDoubt::LittleViolated { .. } => {
@@ -176,7 +176,7 @@ fn advice_on_tls(trouble: &TlsTrouble) -> &'static str {
         }
         TlsTrouble::Closed => "does that port speak TLS? the server's log may say why",
         TlsTrouble::NoHttp2 | TlsTrouble::Other { .. } => {
-            "the server's log may say more; openssl s_client shows what it offers"
+            "the server's log may say more; 'openssl s_client' shows what it offers"
         }
         TlsTrouble::Unasked => "write https:// instead of http://",
     }

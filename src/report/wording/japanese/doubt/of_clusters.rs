@@ -28,6 +28,14 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
             "{} の値は ConfigMap か Secret にあり、現在の設定は推定です",
             variables.join(", ")
         ),
+        ClusterDoubt::ContainersLeftOut { containers } => format!(
+            "Pod ではアプリだけが動き、テンプレートにあるほかのコンテナーはありません: {}",
+            containers.join(", ")
+        ),
+        ClusterDoubt::NodesNotCompared { first, other } => format!(
+            "Pod はノード {first} と {other} で動きましたが、同じ種類かどうかを調べられませんでした\
+             （イメージに 'cat' がないか、実行する権限がありません）。種類の違うノードの値を比べているおそれがあります"
+        ),
     }
 }
 
@@ -46,6 +54,13 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         }
         ClusterDoubt::VariablesElsewhere { .. } => {
             "あとで Deployment ではなく、その場所で設定してください"
+        }
+        ClusterDoubt::ContainersLeftOut { .. } => {
+            "アプリに必要なもの（データベースへのプロキシなど）があれば、--env でそれを通らない先を\
+             指定してください"
+        }
+        ClusterDoubt::NodesNotCompared { .. } => {
+            "nodeSelector で、同じ種類のノードだけで動かしてください"
         }
     }
 }

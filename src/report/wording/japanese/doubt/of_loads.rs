@@ -38,7 +38,7 @@ pub(super) fn advice_on_generator(doubt: &GeneratorDoubt) -> &'static str {
         }
         GeneratorDoubt::LoopBusy { .. } => MORE_LOOPS,
         GeneratorDoubt::OutOfAddresses { .. } => {
-            "--connection keep-alive を使うか、開けるファイル数（ulimit -n）か \
+            "--connection keep-alive を使うか、開けるファイル数（'ulimit -n'）か \
              net.ipv4.ip_local_port_range を広げてください"
         }
         GeneratorDoubt::LittleViolated { .. } => {
@@ -176,7 +176,7 @@ fn advice_on_tls(trouble: &TlsTrouble) -> &'static str {
             "そのポートは TLS を話しますか。サーバーのログに理由があるかもしれません"
         }
         TlsTrouble::NoHttp2 | TlsTrouble::Other { .. } => {
-            "サーバーのログに詳細があるかもしれません。openssl s_client でサーバーの対応を確かめられます"
+            "サーバーのログに詳細があるかもしれません。'openssl s_client' でサーバーの対応を確かめられます"
         }
         TlsTrouble::Unasked => "http:// ではなく https:// と書いてください",
     }

@@ -1,0 +1,67 @@
+//! Why the API server refused, by its own words: a right that is missing, a quota, a policy of the
+//! cluster, or a login that it does not take.
+//!
+//! In: a status code and the message beside it. Out: an [`ApiError`]. Only computes.
+
+use super::api::ApiError;
+
+/// What quotas say, in a message that begins with `... is forbidden: `.
+const OF_QUOTAS: [&str; 3] =
+    ["exceeded quota:", "failed quota:", "insufficient quota to match these scopes"];
+
+/// What limit ranges, pod security, OpenShift's constraints, policies and webhooks say.
+const OF_POLICIES: [&str; 6] = [
+    " usage per Container ",
+    " usage per Pod ",
+    "violates PodSecurity ",
+    "security context constraint",
+    "ValidatingAdmissionPolicy ",
+    "admission webhook ",
+];
+
+/// What a refusal with this status (4xx or 5xx) and message is.
+pub fn of(status: u16, message: String) -> ApiError {
+    let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
+    match status {
+        401 => ApiError::Login { message },
+        403 if says(&OF_QUOTAS) => ApiError::Quota { message },
+        // A webhook, or a policy, chooses the status.
+        400..=499 if says(&OF_POLICIES) => ApiError::Policy { message },
+        403 => ApiError::Forbidden { message },
+        _ => ApiError::Refused { status, message },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_right_a_quota_a_policy_and_an_expired_login_are_told_apart() {
+        let pod = |why: &str| format!("pods \"x\" is forbidden: {why}");
+        let quota = pod("exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1");
+        assert!(matches!(of(403, quota), ApiError::Quota { .. }));
+        assert!(matches!(
+            of(403, pod("failed quota: few: must specify limits.cpu for: app")),
+            ApiError::Quota { .. }
+        ));
+        for (status, policy) in [
+            (403, pod("violates PodSecurity \"restricted:latest\": runAsNonRoot != true")),
+            (403, pod("maximum cpu usage per Container is 2, but limit is 4")),
+            (400, "admission webhook \"v.kyverno.svc\" denied the request: no".to_string()),
+            (422, pod("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no")),
+        ] {
+            let error = of(status, policy);
+            assert!(matches!(error, ApiError::Policy { .. }), "{error}");
+            assert!(!error.is_conflict() && !error.is_passing());
+        }
+        let right = "pods is forbidden: User \"u\" cannot list resource \"pods\" in API group \"\"";
+        let error = of(403, right.to_string());
+        assert!(matches!(error, ApiError::Forbidden { .. }), "{error}");
+        let error = of(401, "Unauthorized".to_string());
+        assert!(error.to_string().contains("log in again"), "{error}");
+        let failing = "failed calling webhook \"v\": timeout".to_string();
+        assert!(of(500, failing).is_passing());
+        assert!(of(409, "the object has been modified".to_string()).is_conflict());
+    }
+}
