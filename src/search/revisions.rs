@@ -8,6 +8,7 @@
 //! their ratio, and what starts differ by is seen from block to block.
 
 mod answer;
+mod failures;
 
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ use super::ask::TrialRequest;
 use super::at_any_rate::AtAnyRate;
 use super::blocks::arrivals_within;
 use super::constants::{
-    LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_PRIOR_SD_LOG, REVISION_REQUESTS,
-    REVISION_SETBACKS, REVISION_SETTLE, SETTLE, WARM_BURST, WINDOW_LEAST_S,
+    LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_BLOCKS_WANTED, REVISION_BREAKDOWNS,
+    REVISION_PRIOR_SD_LOG, REVISION_REQUESTS, REVISION_SETBACKS, REVISION_SETTLE, SETTLE,
+    WARM_BURST, WINDOW_LEAST_S,
 };
 use super::fresh::{Capacity, FreshStart, Known, Pace};
 use super::loads::{burst_clients, loop_clients};
@@ -26,7 +28,8 @@ use crate::terms::{
     Arrivals, Configuration, OPERATING_SHARE, Offered, Rate, Reason, Side, Slo, Stated,
     TrialPurpose, TrialSummary, Verdict,
 };
-pub use answer::{RevisionFigure, RevisionsAnswer, of_failures};
+pub use answer::{RevisionFigure, RevisionsAnswer};
+pub use failures::of_failures;
 
 /// What is compared, and within what.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,15 +66,40 @@ struct Seen {
     completed: u64,
     p95_s: Vec<f64>,
     memory_bytes: Option<u64>,
+    /// Requests that were due at the rate, and those of them that failed.
+    failed: (u64, u64),
+}
+
+/// How servers broke down under load: none of its trials tells anything then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Breakdown {
+    Died,
+    /// Many clients got no good reply.
+    Silent,
+}
+
+/// A budget that is too short for the comparison to tell much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShortBudget {
+    /// Whole blocks that it has room for.
+    pub blocks: u32,
+    /// How long one takes, seconds.
+    pub block_s: f64,
+    /// Blocks that it should have room for.
+    pub wanted: u32,
+    /// The budget that has, seconds.
+    pub wanted_s: f64,
 }
 
 /// Why it ended before it was sure, and before its time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RevisionsFault {
-    /// The server of this side died under load, again and again.
+    /// Servers of this side died under load again and again, and those of the other side did not.
     Dies { side: Side },
-    /// It answers nothing to many clients.
+    /// They answered nothing to many clients, again and again, and those of the other side did.
     AnswersNothing { side: Side },
+    /// Servers of both died under load, or answered nothing.
+    BothBreakDown,
     /// Trials said nothing of the server.
     NotValid { why: Stated<Reason> },
 }
@@ -98,12 +126,13 @@ pub struct Revisions {
     seen: [Seen; 2],
     /// Of each whole block, A and B.
     blocks: Vec<[Seen; 2]>,
-    /// Requests that were due at the rate, and those of them that failed.
-    failed: [(u64, u64); 2],
     at_any_rate: [AtAnyRate; 2],
-    died: [u32; 2],
-    /// Since the last whole block.
+    /// All of them, oldest first.
+    breakdowns: Vec<(Side, Breakdown)>,
+    /// Trials that said nothing since the last whole block.
     setbacks: u32,
+    /// Known after the first whole block.
+    short: Option<ShortBudget>,
     fault: Option<RevisionsFault>,
     now_s: f64,
     block_began_s: f64,
@@ -124,10 +153,10 @@ impl Revisions {
             queue: Vec::new(),
             seen: Default::default(),
             blocks: Vec::new(),
-            failed: [(0, 0); 2],
             at_any_rate: Default::default(),
-            died: [0; 2],
+            breakdowns: Vec::new(),
             setbacks: 0,
+            short: None,
             fault: None,
             now_s: 0.0,
             block_began_s: 0.0,
@@ -164,15 +193,21 @@ impl Revisions {
         Duration::from_secs_f64((self.plan.budget.as_secs_f64() - self.now_s).max(0.0))
     }
 
+    /// The budget has room for fewer blocks than it should; `None` also before the first one.
+    pub fn short_budget(&self) -> Option<ShortBudget> {
+        self.short
+    }
+
     /// Takes the result of the trial that [`ask`](Self::ask) asked for. `now_s`: seconds that all
     /// of it has taken.
     pub fn tell(&mut self, summary: &TrialSummary, now_s: f64) {
         self.now_s = now_s;
         let Some(&(side, step)) = self.queue.last() else { return };
-        if summary.failure.is_some() {
-            self.take_death(side);
+        if let Some(breakdown) = breakdown(step, summary) {
+            self.take_breakdown(side, breakdown);
+            return;
         }
-        if !summary.valid || summary.failure.is_some() {
+        if !summary.valid {
             self.take_setback(&summary.reason);
             return;
         }
@@ -190,7 +225,7 @@ impl Revisions {
             Step::Probe => self.take_probe(side, &apart),
             Step::AtRate(_) => self.take_at_rate(side, summary),
         }
-        if self.queue.is_empty() && self.fault.is_none() {
+        if self.queue.is_empty() {
             self.take_block();
         }
     }
@@ -285,6 +320,8 @@ impl Revisions {
         let p95 = Duration::from_secs_f64(model::common_p95_s(load));
         self.slo.get_or_insert_with(|| goal_from_unloaded(p95));
         self.unloaded_s = Some(load.latency_s.mean);
+        // No other block has this trial.
+        self.block_began_s = self.now_s;
         self.unloaded_cpu_s = model::Costs::of(summary).server_s;
         if summary.verdict == Verdict::No {
             self.is_out_of_reach = true;
@@ -294,10 +331,6 @@ impl Revisions {
 
     fn take_burst(&mut self, side: Side, summary: &TrialSummary) {
         let burst_rps = summary.summary.got_through_rps();
-        if burst_rps <= 0.0 {
-            self.end(RevisionsFault::AnswersNothing { side });
-            return;
-        }
         let known = *self.known.get_or_insert(Known {
             capacity_rps: 0.9 * burst_rps,
             burst_rps,
@@ -322,38 +355,70 @@ impl Revisions {
     fn take_at_rate(&mut self, side: Side, summary: &TrialSummary) {
         let (load, seen) = (&summary.summary, &mut self.seen[side as usize]);
         seen.p95_s.push(load.latency_s.p95);
-        let (due, bad) = &mut self.failed[side as usize];
-        *due += load.due;
-        *bad += load.failed();
+        seen.failed.0 += load.due;
+        seen.failed.1 += load.failed();
     }
 
     /// Both sides of it are measured.
     fn take_block(&mut self) {
         self.blocks.push(std::mem::take(&mut self.seen));
         self.setbacks = 0;
+        if self.blocks.len() == 1 {
+            self.short = self.room();
+        }
     }
 
-    /// Again and again is no accident, however long the server lived in between.
-    fn take_death(&mut self, side: Side) {
-        self.died[side as usize] += 1;
-        if self.died[side as usize] >= REVISION_SETBACKS {
-            self.end(RevisionsFault::Dies { side });
+    /// What the budget has room for, by how long the block took that has just ended.
+    fn room(&self) -> Option<ShortBudget> {
+        let block_s = self.now_s - self.block_began_s;
+        let blocks = 1.0 + (self.time_left().as_secs_f64() / block_s).floor();
+        (blocks < f64::from(REVISION_BLOCKS_WANTED)).then(|| ShortBudget {
+            blocks: blocks as u32,
+            block_s,
+            wanted: REVISION_BLOCKS_WANTED,
+            wanted_s: self.now_s + f64::from(REVISION_BLOCKS_WANTED - 1) * block_s,
+        })
+    }
+
+    /// The block is begun anew. Again and again is no accident, however long servers lived in
+    /// between; of which side the first one was may be one.
+    fn take_breakdown(&mut self, side: Side, breakdown: Breakdown) {
+        self.queue.clear();
+        self.breakdowns.push((side, breakdown));
+        if self.breakdowns.len() >= REVISION_BREAKDOWNS as usize {
+            self.fault = self.of_breakdowns();
         }
+    }
+
+    /// Whose servers broke down, and how; `None` where none did.
+    fn of_breakdowns(&self) -> Option<RevisionsFault> {
+        let &(side, _) = self.breakdowns.first()?;
+        if self.breakdowns.iter().any(|it| it.0 != side) {
+            return Some(RevisionsFault::BothBreakDown);
+        }
+        Some(match self.breakdowns.iter().any(|it| it.1 == Breakdown::Died) {
+            true => RevisionsFault::Dies { side },
+            false => RevisionsFault::AnswersNothing { side },
+        })
     }
 
     /// The block is begun anew: one side of it alone tells nothing.
     fn take_setback(&mut self, why: &Stated<Reason>) {
         self.queue.clear();
         self.setbacks += 1;
-        if self.setbacks > REVISION_SETBACKS && self.fault.is_none() {
-            self.end(RevisionsFault::NotValid { why: why.clone() });
+        if self.setbacks > REVISION_SETBACKS {
+            self.fault = Some(RevisionsFault::NotValid { why: why.clone() });
         }
     }
+}
 
-    fn end(&mut self, fault: RevisionsFault) {
-        self.queue.clear();
-        self.fault = Some(fault);
+/// Whether the server broke down in this trial.
+fn breakdown(step: Step, summary: &TrialSummary) -> Option<Breakdown> {
+    if summary.failure.is_some() {
+        return Some(Breakdown::Died);
     }
+    let is_silent = step == Step::Burst && summary.summary.got_through_rps() <= 0.0;
+    (is_silent && summary.valid).then_some(Breakdown::Silent)
 }
 
 /// Of two workers that have one thread each.
@@ -386,15 +451,45 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_died_twice_is_named_for_that_and_not_for_trials_that_said_nothing() {
-        let why: Stated<Reason> = Reason::ServerDied.into();
-        let mut search = Revisions::new(tests_plan(Form::Threads));
-        search.take_setback(&why);
-        for _ in 0..REVISION_SETBACKS {
-            search.take_death(Side::B);
-            search.take_setback(&why);
+    fn servers_of_one_side_that_break_down_again_and_again_are_named_and_of_both_sides_both() {
+        use Breakdown::{Died, Silent};
+        for (breakdowns, fault) in [
+            ([(Side::B, Died); 4], RevisionsFault::Dies { side: Side::B }),
+            ([(Side::A, Silent); 4], RevisionsFault::AnswersNothing { side: Side::A }),
+            (
+                [(Side::B, Silent), (Side::B, Died), (Side::B, Silent), (Side::B, Silent)],
+                RevisionsFault::Dies { side: Side::B },
+            ),
+            (
+                [(Side::B, Died), (Side::B, Died), (Side::A, Silent), (Side::B, Died)],
+                RevisionsFault::BothBreakDown,
+            ),
+        ] {
+            let mut search = Revisions::new(tests_plan(Form::Threads));
+            for (side, breakdown) in breakdowns {
+                assert_eq!(search.fault, None, "{breakdowns:?}");
+                search.take_breakdown(side, breakdown);
+                // Whole blocks in between change nothing.
+                search.take_block();
+            }
+            assert_eq!(search.fault, Some(fault), "{breakdowns:?}");
         }
-        assert_eq!(search.fault, Some(RevisionsFault::Dies { side: Side::B }));
+    }
+
+    #[test]
+    fn a_budget_with_room_for_few_blocks_is_known_after_the_first() {
+        let after = |block_s: f64| {
+            let mut search = Revisions::new(tests_plan(Form::Threads));
+            search.block_began_s = 20.0;
+            search.now_s = 20.0 + block_s;
+            search.take_block();
+            search.short_budget()
+        };
+        // Of 360 s.
+        assert_eq!(after(85.0), None);
+        let short = ShortBudget { blocks: 3, block_s: 100.0, wanted: 4, wanted_s: 420.0 };
+        assert_eq!(after(100.0), Some(short));
+        assert_eq!(after(340.0).map(|it| it.blocks), Some(1));
     }
 
     #[test]

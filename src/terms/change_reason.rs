@@ -19,14 +19,16 @@ pub enum ChangeReason {
     /// Whatever the figures say.
     MoreRequestsFail,
     FewerRequestsFail,
-    /// Of a revision: its server died under load, again and again.
+    /// Of a revision: its servers died under load again and again, and those of the other did not.
     ServerDies {
         side: Side,
     },
-    /// Of a revision: nothing came back from it when many asked.
+    /// Of a revision: nothing came back from it when many asked, again and again.
     AnswersNothing {
         side: Side,
     },
+    /// Of two revisions: servers of both died under load, or answered nothing.
+    BothBreakDown,
     /// Too many trials said nothing of the server.
     TrialsNotValid {
         why: Stated<Reason>,
@@ -76,6 +78,7 @@ impl ChangeReason {
             | Self::FewerRequestsFail
             | Self::ServerDies { .. }
             | Self::AnswersNothing { .. }
+            | Self::BothBreakDown
             | Self::TrialsNotValid { .. }
             | Self::TooFewBlocks => None,
             Self::FigureNotKnown { figure }

@@ -225,6 +225,9 @@ pub enum CompareNote {
     SubmodulesLeftOut { side: Side },
     /// Not even one client alone was served within the goal.
     GoalOutOfReach,
+    /// The budget has room for so many blocks of two revisions, each of which takes so long; it
+    /// should have room for `wanted`, which takes `budget_s`.
+    FewBlocks { blocks: u64, block_s: f64, wanted: u64, budget_s: f64 },
     /// Two settings ran at once; the intervals hold however often one looks.
     RanAtOnce,
     /// Hours of one weekday were compared; what else changed between the two times is not told

@@ -1,18 +1,22 @@
 //! `compare --revisions`: whole comparisons on two simulated places, seeded, with a known answer;
 //! and two commits of a real app, as a user types it.
 
+mod troubled;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use sweetspot::model::Form;
-use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
+use sweetspot::place::Place;
+use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp, SimulatedMemory};
 use sweetspot::plan::Plan;
-use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsPlan};
+use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan};
 use sweetspot::session::revisions::measure;
-use sweetspot::terms::{Arrivals, Configuration, FigureKind, Standing, StopSignal};
+use sweetspot::terms::{Arrivals, Configuration, FigureKind, Side, Standing, StopSignal};
 use tempfile::TempDir;
+use troubled::{Trouble, Troubled};
 
 use crate::failures::site::{Running, Site};
 use crate::process::{long_ones_are_wanted, wait_until, write_files};
@@ -32,20 +36,31 @@ fn app() -> SimulatedApp {
 
 /// The answer, and the seconds that it took.
 fn compared([a, b]: [&SimulatedApp; 2], seed: u64) -> (RevisionsAnswer, f64) {
+    let form = if a.is_event_loop { Form::EventLoop } else { Form::Threads };
+    let mut a = Simulated::new(a.clone(), 2 * seed);
+    let mut b = Simulated::new(b.clone(), 2 * seed + 1);
+    measured(form, [&mut a, &mut b], seed)
+}
+
+/// The answer of two equal revisions of whose starts these shares are in trouble.
+fn in_trouble(trouble: Trouble, [a, b]: [f64; 2], seed: u64) -> RevisionsAnswer {
+    let mut a = Troubled::new(app(), 2 * seed, trouble, a);
+    let mut b = Troubled::new(app(), 2 * seed + 1, trouble, b);
+    measured(Form::Threads, [&mut a, &mut b], seed).0
+}
+
+fn measured(form: Form, places: [&mut dyn Place; 2], seed: u64) -> (RevisionsAnswer, f64) {
     let folder = TempDir::new().unwrap();
     let plan = Plan { seed, ..tune::plan(&folder) };
     let mut search = Revisions::new(RevisionsPlan {
         configuration: Configuration::new(2, 3).unwrap(),
-        form: if a.is_event_loop { Form::EventLoop } else { Form::Threads },
+        form,
         slo: Some("p95<200ms".parse().unwrap()),
         arrivals: Arrivals::Poisson,
         budget: Duration::from_secs(360),
     });
-    let mut a = Simulated::new(a.clone(), 2 * seed);
-    let mut b = Simulated::new(b.clone(), 2 * seed + 1);
     let stop = StopSignal::default();
-    let (elapsed_s, _) =
-        measure::run(&mut search, &plan, [&mut a, &mut b], &stop, &mut |_, _| {}).unwrap();
+    let (elapsed_s, _) = measure::run(&mut search, &plan, places, &stop, &mut |_, _| {}).unwrap();
     (search.answer(), elapsed_s)
 }
 
@@ -96,6 +111,54 @@ fn a_revision_whose_server_dies_again_and_again_is_worse_and_one_death_is_not() 
     let (answer, _) = compared([&app(), &once], 3);
     assert_eq!(answer.fault, None, "{answer:?}");
     assert_ne!(answer.change, Standing::Worse, "{answer:?}");
+}
+
+#[test]
+fn servers_of_both_that_die_again_and_again_leave_it_undecided_and_those_of_b_alone_do_not() {
+    let answer = in_trouble(Trouble::Dies, [1.0, 1.0], 1);
+    assert_eq!(answer.fault, Some(RevisionsFault::BothBreakDown), "{answer:?}");
+    assert_eq!(answer.change, Standing::Undecided, "{answer:?}");
+    let answer = in_trouble(Trouble::Dies, [0.0, 1.0], 1);
+    assert_eq!(answer.fault, Some(RevisionsFault::Dies { side: Side::B }), "{answer:?}");
+    assert_eq!(answer.change, Standing::Worse, "{answer:?}");
+}
+
+#[test]
+fn equal_revisions_whose_servers_die_now_and_then_are_hardly_ever_called_different() {
+    let is_different = |seed: &u64| {
+        let answer = in_trouble(Trouble::Dies, [0.3, 0.3], *seed);
+        answer.change.is_changed()
+    };
+    assert!((1..=20).filter(is_different).count() <= 3);
+}
+
+#[test]
+fn equal_revisions_of_which_some_starts_fail_requests_are_hardly_ever_called_different() {
+    let is_different = |seed: &u64| {
+        let answer = in_trouble(Trouble::Fails(0.03), [0.25, 0.25], *seed);
+        answer.change.is_changed()
+    };
+    assert!((1..=20).filter(is_different).count() <= 2);
+}
+
+#[test]
+fn requests_of_b_that_fail_in_every_block_make_it_worse_and_not_at_the_first_look() {
+    let answer = in_trouble(Trouble::Fails(0.05), [0.0, 1.0], 1);
+    let expected = (Standing::Worse, Standing::Worse, None);
+    assert_eq!((answer.change, answer.of_failures, answer.decided_by), expected, "{answer:?}");
+    assert!(answer.blocks > 3, "{answer:?}");
+}
+
+#[test]
+fn less_memory_beyond_doubt_does_not_end_what_is_worse_by_a_figure_that_is_less_sure() {
+    let memory = SimulatedMemory { worker_bytes: 30 << 20, ..app().memory };
+    let smaller = SimulatedApp { memory, ..app() };
+    let (answer, _) = compared([&app(), &smaller], 1);
+    assert_eq!((answer.change, answer.decided_by), (Standing::Better, Some(FigureKind::Memory)));
+    let waiting = SimulatedApp { wait_s: 0.012 * 1.6, ..smaller };
+    let (answer, _) = compared([&app(), &waiting], 1);
+    assert_eq!(answer.change, Standing::Worse, "{answer:?}");
+    assert!(answer.blocks > 3, "{answer:?}");
 }
 
 #[test]
@@ -284,14 +347,18 @@ fn a_revision_runs_its_own_code_although_a_variable_leads_to_the_working_folders
 #[test]
 fn what_a_command_writes_to_ignored_files_is_the_revisions_own() {
     let site = repository(&[FINE]);
-    let files = [("shop/config/master.key", "secret"), ("shop/.bundle/config", "settings")];
+    let files = [
+        ("shop/config/master.key", "secret"),
+        ("shop/.bundle/config", "settings"),
+        ("shop/vendor/bundle/gem.rb", "gem"),
+    ];
     write_files(&site.path("app"), &files);
-    let command = "for it in config/master.key .bundle/config; do echo more >> $it; cat $it; done";
-    let prepare = format!("{command}; false");
+    let written = "config/master.key .bundle/config vendor/bundle/gem.rb";
+    let prepare = format!("for it in {written}; do echo more >> $it; cat $it; done; false");
     let asked = ["compare", "--revisions", "HEAD..HEAD", "--app", "shop", "--prepare", &prepare];
     let ended = site.run(&asked);
     ended.assert_code(1);
-    ended.assert_says(&["secretmore", "settingsmore"]);
+    ended.assert_says(&["secretmore", "settingsmore", "gemmore"]);
     for (file, content) in files {
         assert_eq!(fs::read_to_string(site.path("app").join(file)).unwrap(), content, "{file}");
     }

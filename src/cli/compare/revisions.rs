@@ -10,7 +10,7 @@ use crate::cli::progress::Progress;
 use crate::cli::turn::TurnArgument;
 use crate::cli::{UsageError, interrupt};
 use crate::plan::{Key, Typed};
-use crate::report::document;
+use crate::report::{Language, document};
 use crate::session::local;
 use crate::session::revisions::{Question, Range, RevisionsError, Step, compare as measure};
 use crate::terms::CompareReport;
@@ -99,6 +99,7 @@ struct Shown {
 impl Shown {
     fn show(&mut self, step: &Step<'_>) {
         match step {
+            Step::Noted { .. } => self.on.say(&said(step)),
             Step::Measuring { blocks, .. } if self.blocks.replace(*blocks) == Some(*blocks) => {
                 self.on.draw(&said(step));
             }
@@ -113,6 +114,7 @@ fn said(step: &Step<'_>) -> String {
     match step {
         Step::CheckingOut { name } => format!("checking out {name}"),
         Step::Preparing { name } => format!("preparing {name}"),
+        Step::Noted { note } => format!("note: {}", Language::English.say_fact(note)),
         Step::Measuring { name, left, blocks, so_far } => {
             document::compare::so_far(name, *left, *blocks, so_far.as_ref())
         }

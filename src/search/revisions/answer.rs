@@ -1,23 +1,25 @@
 //! What two revisions differ by, as far as it was measured.
 //!
-//! Four ratios are looked at, and again after every block: each interval is so much wider that all
-//! four of them together cover with 95 % (Bonferroni), and what ends the comparison before its time
-//! has to be far surer (Haybittle 1971, Peto 1976).
+//! Four ratios and the share of requests that fail are looked at, and again after every block: each
+//! interval is so much wider that all five of them together cover with 95 % (Bonferroni), and what
+//! ends the comparison before its time has to be far surer (Haybittle 1971, Peto 1976).
 
-use std::cmp::Ordering;
-
-use super::{Revisions, RevisionsFault, Seen};
+use super::{Revisions, RevisionsFault, Seen, failures};
 use crate::search::constants::{
     CPU_SD_LOG, EQUIVALENCE, GUESS_DEGREES, LATENCY_NOTICED, MEMORY_EQUIVALENCE, P95_SD_LOG,
     REVISION_BLOCKS_LEAST, REVISION_CAPACITY_BAND, REVISION_ERROR, REVISION_ERROR_EARLY,
-    START_SD_LOG,
+    ROUGH_GUESS_DEGREES, START_SD_LOG,
 };
-use crate::stats::{Estimate, LogRatio, binomial};
+use crate::stats::{Estimate, LogRatio};
 use crate::terms::{FigureKind, Side, Standing};
 
 /// Those that are compared by their ratios.
 const FIGURES: [FigureKind; 4] =
     [FigureKind::CpuPerRequest, FigureKind::Capacity, FigureKind::LatencyP95, FigureKind::Memory];
+/// The confidence level of each of them, and of failures.
+const LEVEL: f64 = 1.0 - REVISION_ERROR / (FIGURES.len() + 1) as f64;
+/// The level at which one of them ends the comparison before its time.
+const LEVEL_EARLY: f64 = 1.0 - REVISION_ERROR_EARLY / (FIGURES.len() + 1) as f64;
 
 /// One figure of both revisions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +42,8 @@ pub struct RevisionFigure {
 pub struct RevisionsAnswer {
     /// Those that were measured; CPU a request and capacity come first.
     pub figures: Vec<RevisionFigure>,
-    /// Requests that were due at the rate, and those of them that failed; of A and B.
+    /// Requests that were due at the rate in whole blocks, and those of them that failed; of A and
+    /// B.
     pub failed: [(u64, u64); 2],
     pub of_failures: Standing,
     pub change: Standing,
@@ -50,7 +53,8 @@ pub struct RevisionsAnswer {
     pub rate_rps: Option<f64>,
     /// Whole blocks, a fresh start of each revision in every one.
     pub blocks: u32,
-    /// `None` also where whole blocks had decided before trials said nothing.
+    /// What ended it, or kept blocks from being whole; `None` also where whole blocks had decided
+    /// and it says nothing of B.
     pub fault: Option<RevisionsFault>,
     /// It need not be measured further.
     pub(super) is_sure: bool,
@@ -60,16 +64,16 @@ impl Revisions {
     /// What is known by now.
     pub fn answer(&self) -> RevisionsAnswer {
         let figures: Vec<_> = FIGURES.iter().filter_map(|kind| self.figure(*kind)).collect();
-        let of_failures = of_failures(self.failed[0], self.failed[1]);
-        let of_blocks = match self.blocks.len() < REVISION_BLOCKS_LEAST {
-            true => (Standing::Undecided, None),
-            false => verdict(&figures, of_failures),
+        let of_failures = failures::of_blocks(&self.failed(), LEVEL);
+        let is_enough = self.blocks.len() >= REVISION_BLOCKS_LEAST;
+        let of_blocks = match is_enough {
+            true => verdict(&figures, of_failures),
+            false => (Standing::Undecided, None),
         };
-        let fault = match &self.fault {
-            Some(RevisionsFault::NotValid { .. }) if of_blocks.0 != Standing::Undecided => None,
-            fault => fault.clone(),
-        };
-        let (change, decided_by) = match &fault {
+        // What says nothing of B takes nothing away from what whole blocks have said.
+        let is_open = of_blocks.0 == Standing::Undecided;
+        let ended_by = self.fault.clone().filter(|it| is_open || of_fault(it).is_changed());
+        let (change, decided_by) = match &ended_by {
             Some(fault) => (of_fault(fault), None),
             None => of_blocks,
         };
@@ -77,23 +81,37 @@ impl Revisions {
             Standing::Undecided => false,
             // An interval that leaves room for a change is looked at for longer.
             Standing::Equivalent => figures.iter().all(RevisionFigure::seems_equal),
-            Standing::Better | Standing::Worse => {
-                let early = 1.0 - REVISION_ERROR_EARLY / FIGURES.len() as f64;
-                let is_sure = |it: &RevisionFigure| it.standing_at(early).is_changed();
-                decided_by.is_none() || figures.iter().any(is_sure)
-            }
+            Standing::Better | Standing::Worse => self.is_sure_of(change, &figures),
         };
+        let again = || self.of_breakdowns().filter(|_| !is_enough && self.breakdowns.len() > 1);
         RevisionsAnswer {
             figures,
-            failed: self.failed,
+            failed: [0, 1].map(|side| total(self.blocks.iter().map(|block| block[side].failed))),
             of_failures,
             change,
             decided_by,
             rate_rps: self.rate_rps,
             blocks: self.blocks.len() as u32,
-            fault,
+            fault: ended_by.or_else(again),
             is_sure,
         }
+    }
+
+    /// More blocks would not change it: by something whose own change it is, and that is far surer
+    /// than an answer has to be. What is better ends nothing while another figure seems worse.
+    fn is_sure_of(&self, change: Standing, figures: &[RevisionFigure]) -> bool {
+        let is_sure = |it: &RevisionFigure| it.standing_at(LEVEL_EARLY) == change;
+        let of_failures = failures::of_blocks(&self.failed(), LEVEL_EARLY);
+        let may_turn =
+            change == Standing::Better && figures.iter().any(RevisionFigure::seems_worse);
+        (of_failures == change || figures.iter().any(is_sure)) && !may_turn
+    }
+
+    /// Requests that were due at the rate, and those of them that failed, of A and B: of each block
+    /// in which both had any.
+    fn failed(&self) -> Vec<[(u64, u64); 2]> {
+        let failed = self.blocks.iter().map(|[a, b]| [a.failed, b.failed]);
+        failed.filter(|[a, b]| a.0 > 0 && b.0 > 0).collect()
     }
 
     fn figure(&self, kind: FigureKind) -> Option<RevisionFigure> {
@@ -102,27 +120,31 @@ impl Revisions {
             Some((of_a.0, of_b.0, of_a.1 + of_b.1))
         };
         let pairs: Vec<_> = self.blocks.iter().filter_map(pair).collect();
-        let ratio = LogRatio::paired(&pairs, GUESS_DEGREES)?;
+        let ratio = LogRatio::paired(&pairs, guess_degrees(kind))?;
         let mean = |of: fn(&(f64, f64, f64)) -> f64| {
             (pairs.iter().map(|it| of(it).ln()).sum::<f64>() / pairs.len() as f64).exp()
         };
-        let level = 1.0 - REVISION_ERROR / FIGURES.len() as f64;
         let found = RevisionFigure {
             kind,
             a: mean(|it| it.0),
             b: mean(|it| it.1),
             ratio,
-            interval: ratio.estimate(level),
+            interval: ratio.estimate(LEVEL),
             change: Standing::Undecided,
             band: band(kind),
         };
-        Some(RevisionFigure { change: found.standing_at(level), ..found })
+        Some(RevisionFigure { change: found.standing_at(LEVEL), ..found })
     }
 }
 
 impl RevisionFigure {
     fn seems_equal(&self) -> bool {
         ((1.0 - self.band)..=(1.0 + self.band)).contains(&self.ratio.value.exp())
+    }
+
+    fn seems_worse(&self) -> bool {
+        let is_more = self.ratio.value > 0.0;
+        !self.seems_equal() && is_more == self.kind.is_less_better()
     }
 
     fn standing_at(&self, level: f64) -> Standing {
@@ -159,18 +181,19 @@ fn band(kind: FigureKind) -> f64 {
     }
 }
 
-/// Whether the share of requests that failed, `(due, failed)`, changed from A to B beyond doubt.
-pub fn of_failures(a: (u64, u64), b: (u64, u64)) -> Standing {
-    match binomial::apart(b, a, 0.975) {
-        _ if a.0 == 0 || b.0 == 0 => Standing::Undecided,
-        Some(Ordering::Greater) => Standing::Worse,
-        Some(_) => Standing::Better,
-        None if a.1 == 0 && b.1 == 0 => Standing::Equivalent,
-        None => Standing::Undecided,
+/// How many measured comparisons the expected spread of a figure counts as.
+fn guess_degrees(kind: FigureKind) -> f64 {
+    match kind {
+        FigureKind::LatencyP95 | FigureKind::Memory => ROUGH_GUESS_DEGREES,
+        _ => GUESS_DEGREES,
     }
 }
 
-/// What B's server does is B's; where A fails there is nothing to compare with.
+fn total(counts: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
+    counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1))
+}
+
+/// That servers of B alone break down is B's; where those of A do there is nothing to compare with.
 fn of_fault(fault: &RevisionsFault) -> Standing {
     match fault {
         RevisionsFault::Dies { side } | RevisionsFault::AnswersNothing { side }
@@ -210,18 +233,26 @@ fn verdict(figures: &[RevisionFigure], of_failures: Standing) -> (Standing, Opti
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
     use super::*;
     use crate::model::Form;
-    use crate::search::revisions::tests_plan;
+    use crate::search::fresh::Capacity;
+    use crate::search::revisions::{Breakdown, tests_plan};
+    use crate::stats::normal;
     use crate::terms::Reason;
+
+    fn of_blocks(blocks: Vec<[Seen; 2]>) -> Revisions {
+        Revisions { blocks, ..Revisions::new(tests_plan(Form::Threads)) }
+    }
 
     /// After as many blocks, in which a request of B takes 30 % more CPU, trials said nothing.
     fn ended_after(blocks: usize) -> RevisionsAnswer {
         let seen = |cpu_s: f64| Seen { cpu_s, completed: 1000, ..Seen::default() };
         let search = Revisions {
-            blocks: (0..blocks).map(|_| [seen(10.0), seen(13.0)]).collect(),
             fault: Some(RevisionsFault::NotValid { why: Reason::NoGoalYet.into() }),
-            ..Revisions::new(tests_plan(Form::Threads))
+            ..of_blocks((0..blocks).map(|_| [seen(10.0), seen(13.0)]).collect())
         };
         search.answer()
     }
@@ -234,9 +265,99 @@ mod tests {
     }
 
     #[test]
-    fn from_one_block_nothing_is_said_and_why_it_ended_is() {
-        let answer = ended_after(1);
+    fn from_two_blocks_nothing_is_said_and_why_it_ended_is() {
+        let answer = ended_after(2);
         assert_eq!((answer.change, answer.decided_by), (Standing::Undecided, None));
         assert!(matches!(answer.fault, Some(RevisionsFault::NotValid { .. })), "{answer:?}");
+    }
+
+    #[test]
+    fn a_side_whose_servers_broke_down_twice_is_named_where_that_left_too_few_blocks() {
+        let fault = |breakdowns: usize| {
+            let breakdowns = vec![(Side::B, Breakdown::Died); breakdowns];
+            let answer = Revisions { breakdowns, ..of_blocks(Vec::new()) }.answer();
+            assert_eq!(answer.change, Standing::Undecided);
+            answer.fault
+        };
+        assert_eq!(fault(1), None);
+        assert_eq!(fault(2), Some(RevisionsFault::Dies { side: Side::B }));
+    }
+
+    /// Four blocks in which B takes seven tenths of A's memory and its p95 is as many times A's;
+    /// what is said then, and whether it ends the comparison.
+    fn with_less_memory(p95_ratios: [f64; 4]) -> (Standing, bool) {
+        let seen = |p95_s: f64, memory_bytes: u64| Seen {
+            cpu_s: 10.0,
+            completed: 1000,
+            p95_s: vec![p95_s],
+            memory_bytes: Some(memory_bytes),
+            ..Seen::default()
+        };
+        let block = |ratio: f64| [seen(0.1, 200_000_000), seen(0.1 * ratio, 140_000_000)];
+        let answer = of_blocks(p95_ratios.map(block).into()).answer();
+        (answer.change, answer.is_sure)
+    }
+
+    #[test]
+    fn only_a_figure_whose_own_change_is_the_verdict_ends_the_comparison_early() {
+        assert_eq!(with_less_memory([1.0; 4]), (Standing::Better, true));
+        // Less memory is beyond doubt and the slower p95 is less sure, and decides.
+        assert_eq!(with_less_memory([1.25; 4]), (Standing::Worse, false));
+        assert_eq!(with_less_memory([1.6; 4]), (Standing::Worse, true));
+        // It may turn out slower.
+        assert_eq!(with_less_memory([1.0, 1.3, 1.05, 1.3]), (Standing::Better, false));
+    }
+
+    /// One start; `sd_log`: what starts differ by in CPU, capacity, p95 and memory.
+    fn start(random: &mut Xoshiro256PlusPlus, sd_log: [f64; 4], cpu_ratio: f64) -> Seen {
+        let [cpu, capacity, p95, memory] = sd_log
+            .map(|sd_log| (sd_log * normal::quantile(random.random_range(1e-9..1.0 - 1e-9))).exp());
+        let capacity =
+            Capacity { rps: 100.0 * capacity, sd_log: 0.02, memory_bytes: None, latency: None };
+        Seen {
+            cpu_s: 10.0 * cpu * cpu_ratio,
+            completed: 1000,
+            capacity: Some(capacity),
+            p95_s: vec![0.1 * p95],
+            memory_bytes: Some((2e8 * memory) as u64),
+            ..Seen::default()
+        }
+    }
+
+    /// The share of 500 comparisons of at most so many blocks in which `is_it` holds of the
+    /// verdict; a request of B takes `cpu_ratio` times the CPU.
+    fn share(most: usize, sd_log: [f64; 4], cpu_ratio: f64, is_it: fn(Standing) -> bool) -> f64 {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+        let hits = (0..500).filter(|_| {
+            let mut search = of_blocks(Vec::new());
+            while search.blocks.len() < most && !search.is_sure() {
+                let a = start(&mut random, sd_log, 1.0);
+                search.blocks.push([a, start(&mut random, sd_log, cpu_ratio)]);
+            }
+            is_it(search.answer().change)
+        });
+        hits.count() as f64 / 500.0
+    }
+
+    /// As is expected beforehand.
+    const USUAL: [f64; 4] = [0.015, 0.028, 0.06, 0.01];
+
+    #[test]
+    fn equal_revisions_are_hardly_ever_called_different_however_their_p95_and_memory_scatter() {
+        for sd_log in [USUAL, [0.015, 0.028, 0.12, 0.03], [0.015, 0.028, 0.25, 0.06]] {
+            for most in [3, 4, 7] {
+                let found = share(most, sd_log, 1.0, Standing::is_changed);
+                // 5 %, and what 500 comparisons differ by.
+                assert!(found <= 0.06, "{sd_log:?}, {most} blocks: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn five_percent_more_cpu_a_request_is_found_in_seven_blocks_and_often_in_four() {
+        for (most, least) in [(4, 0.7), (7, 0.95)] {
+            let found = share(most, USUAL, 1.05, |change| change == Standing::Worse);
+            assert!(found >= least, "{most} blocks: {found}");
+        }
     }
 }

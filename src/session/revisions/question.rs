@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::git::Range;
 use crate::plan::{Surroundings, Typed};
-use crate::terms::{ComparedFigure, StopSignal};
+use crate::terms::{CompareNote, ComparedFigure, StopSignal};
 
 /// What is asked.
 pub struct Question<'a> {
@@ -34,5 +34,9 @@ pub enum Step<'a> {
         left: Duration,
         blocks: u32,
         so_far: Option<ComparedFigure>,
+    },
+    /// What to know while it is measured.
+    Noted {
+        note: CompareNote,
     },
 }

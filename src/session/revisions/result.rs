@@ -5,7 +5,7 @@
 use super::error::Named;
 use super::ready::Ready;
 use crate::place::Place;
-use crate::search::{RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault};
+use crate::search::{RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault, ShortBudget};
 use crate::summary::compared::needed;
 use crate::terms::{
     ChangeReason, CompareNote, CompareReport, ComparedFigure, ComparedSide, Configuration,
@@ -28,6 +28,9 @@ impl Compared<'_> {
         let answer = self.search.answer();
         if self.search.is_goal_out_of_reach() {
             notes.push(CompareNote::GoalOutOfReach);
+        }
+        if answer.change == Standing::Undecided {
+            notes.extend(self.search.short_budget().map(few_blocks));
         }
         let mut figures: Vec<_> = answer.figures.iter().map(figure).collect();
         figures.extend(failures(&answer));
@@ -99,15 +102,26 @@ fn runtime(ready: &Ready) -> Option<String> {
     Some(ready.inspection.runtime_version.clone()).filter(|it| !it.is_empty())
 }
 
-/// A figure in the shape that is printed.
+/// The budget has room for fewer blocks than it should.
+pub fn few_blocks(short: ShortBudget) -> CompareNote {
+    CompareNote::FewBlocks {
+        blocks: short.blocks.into(),
+        block_s: short.block_s,
+        wanted: short.wanted.into(),
+        budget_s: short.wanted_s,
+    }
+}
+
+/// A figure in the shape that is printed. One block does not show what blocks differ by.
 pub fn figure(found: &RevisionFigure) -> ComparedFigure {
+    let is_spread_known = found.ratio.count[0] > 1;
     ComparedFigure {
         figure: found.kind,
         a: found.a,
         b: found.b,
         ratio: Some(found.interval.value),
-        ratio_interval: Some(found.interval.interval()),
-        change: Some(found.change),
+        ratio_interval: is_spread_known.then(|| found.interval.interval()),
+        change: is_spread_known.then_some(found.change),
         observations: found.ratio.count,
         within_blocks: true,
     }
@@ -135,6 +149,7 @@ fn reason(answer: &RevisionsAnswer) -> ChangeReason {
         Some(RevisionsFault::AnswersNothing { side }) => {
             return ChangeReason::AnswersNothing { side: *side };
         }
+        Some(RevisionsFault::BothBreakDown) => return ChangeReason::BothBreakDown,
         Some(RevisionsFault::NotValid { why }) => {
             return ChangeReason::TrialsNotValid { why: why.clone() };
         }

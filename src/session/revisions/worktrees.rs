@@ -31,10 +31,10 @@ const OWN: [&str; 2] = ["tmp", "log"];
 const KEPT: [&str; 2] = ["tmp/pids/.keep", "log/.keep"];
 /// Stores of ours.
 const NOT_THE_APPS: &str = ".sweetspot";
-/// A command that installs what a lock file names adds to this, and takes nothing away.
-const ADDED_TO: &str = "vendor/bundle";
-/// The settings by which Bundler finds what is installed; commands change them.
-const SETTINGS: &str = ".bundle";
+/// Folders that a command which installs gems begins with: the settings by which Bundler finds
+/// them, and those that are there. It changes the settings, adds what a lock file names, and may
+/// take away what that does not name (`BUNDLE_CLEAN`).
+const BUNDLED: [&str; 2] = [".bundle", "vendor/bundle"];
 /// Paths in one command: how long it may be is limited.
 const COPIED_AT_ONCE: usize = 200;
 
@@ -218,8 +218,7 @@ fn taken(path: &Path, top: &Path, is_prepared: bool) -> Taken {
     let is_within = |name: &str| path.ancestors().any(|it| it.ends_with(name));
     let at = top.join(path);
     match at.is_dir() {
-        true if is_within(ADDED_TO) => Taken::Linked,
-        true if is_within(SETTINGS) => Taken::Copied,
+        true if BUNDLED.into_iter().any(is_within) => Taken::Copied,
         // A link that leads nowhere cannot be copied.
         false if at.exists() => Taken::Copied,
         _ => Taken::LeftOut,
@@ -247,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_linked_or_copied_packages_linked_and_what_a_running_app_writes_is_its_own() {
+    fn keys_and_gems_are_linked_or_copied_and_what_a_running_app_writes_is_its_own() {
         let top = tempfile::tempdir().unwrap();
         for folder in [".bundle", "node_modules", "vendor/bundle/ruby", "public/assets"] {
             std::fs::create_dir_all(top.path().join(folder)).unwrap();
@@ -262,8 +261,8 @@ mod tests {
             ("config/master.key", Taken::Linked, Taken::Copied),
             (".bundle", Taken::Linked, Taken::Copied),
             (".bundle/config", Taken::Linked, Taken::Copied),
-            ("vendor/bundle", Taken::Linked, Taken::Linked),
-            ("vendor/bundle/ruby", Taken::Linked, Taken::Linked),
+            ("vendor/bundle", Taken::Linked, Taken::Copied),
+            ("vendor/bundle/ruby", Taken::Linked, Taken::Copied),
             ("node_modules", Taken::Linked, Taken::LeftOut),
             ("public/assets", Taken::Linked, Taken::LeftOut),
             ("gone.key", Taken::Linked, Taken::LeftOut),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::English;
-use crate::report::figures::{latency, number, span};
+use crate::report::figures::{count, latency, number, span};
 use crate::report::outside::line;
 use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
@@ -209,6 +209,9 @@ pub fn note(note: &CompareNote) -> String {
              --init' brings them"
         ),
         CompareNote::GoalOutOfReach => GOAL_OUT_OF_REACH.into(),
+        CompareNote::FewBlocks { blocks, block_s, wanted, budget_s } => {
+            few_blocks(*blocks, *block_s, *wanted, *budget_s)
+        }
         CompareNote::RanAtOnce => RAN_AT_ONCE.into(),
         CompareNote::HoursMatched => HOURS_MATCHED.into(),
         CompareNote::BlocksMissing { missing, possible } => {
@@ -245,6 +248,15 @@ pub fn note(note: &CompareNote) -> String {
         ),
         CompareNote::SourceWarned { text } => format!("remarked of the record: {}", line(text)),
     }
+}
+
+fn few_blocks(blocks: u64, block_s: f64, wanted: u64, budget_s: f64) -> String {
+    let room = count(blocks, "block", "blocks");
+    let (each, minutes) = (span(block_s), (budget_s / 60.0).ceil());
+    format!(
+        "the budget has room for {room} of {each} each, and fewer than {wanted} tell large \
+         differences alone: --budget {minutes}m has room for {wanted}"
+    )
 }
 
 impl fmt::Display for FigureKind {

@@ -89,21 +89,25 @@ fn uncertified(count: &TermCount) -> String {
     }
 }
 
+const BOTH_BREAK_DOWN: &str = "servers of A and of B died under load, or answered nothing: the app \
+     breaks down whatever changed";
+
 pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
         ChangeReason::NotComparable => "these two must not be compared".into(),
         ChangeReason::MoreRequestsFail => "more requests fail".into(),
         ChangeReason::FewerRequestsFail => "fewer requests fail".into(),
         ChangeReason::ServerDies { side } => {
-            format!("the server of {side} died under load, twice")
+            format!("the server of {side} died under load, again and again")
         }
         ChangeReason::AnswersNothing { side } => {
             format!("{side} answers nothing when many clients ask")
         }
+        ChangeReason::BothBreakDown => BOTH_BREAK_DOWN.into(),
         ChangeReason::TrialsNotValid { why } => {
             format!("trials said nothing of the server: {}", Language::English.say(why))
         }
-        ChangeReason::TooFewBlocks => "it ended before there were two blocks".into(),
+        ChangeReason::TooFewBlocks => "it ended before there were three blocks".into(),
         ChangeReason::FigureNotKnown { figure } => {
             format!("too little is known of {figure} to say anything")
         }

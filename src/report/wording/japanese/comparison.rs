@@ -196,6 +196,9 @@ pub fn note(note: &CompareNote) -> String {
             "クライアントが 1 つでも目標を満たさないため、さばける量は比べられません。満たせる --slo を指定してください"
                 .into()
         }
+        CompareNote::FewBlocks { blocks, block_s, wanted, budget_s } => {
+            few_blocks(*blocks, *block_s, *wanted, *budget_s)
+        }
         CompareNote::RanAtOnce => RAN_AT_ONCE.into(),
         CompareNote::HoursMatched => HOURS_MATCHED.into(),
         CompareNote::BlocksMissing { missing, possible } => {
@@ -230,4 +233,12 @@ pub fn note(note: &CompareNote) -> String {
             format!("記録元からの注意: {}", line(text))
         }
     }
+}
+
+fn few_blocks(blocks: u64, block_s: f64, wanted: u64, budget_s: f64) -> String {
+    let (each, minutes) = (span(block_s), (budget_s / 60.0).ceil());
+    format!(
+        "1 ブロックに {each} かかるため、この時間では {blocks} ブロックしか計測できません。{wanted} ブロックに満たないと\
+         大きな差しかわかりません。--budget {minutes}m なら {wanted} ブロック計測できます"
+    )
 }

@@ -95,21 +95,25 @@ fn uncertified(count: &TermCount) -> String {
     }
 }
 
+const BOTH_BREAK_DOWN: &str = "A と B のどちらのサーバーも、負荷をかけると終了するか、何も応答しませんでした。変更とは関係なく、アプリが\
+     動かなくなります";
+
 pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
         ChangeReason::NotComparable => "この 2 つは比べられません".into(),
         ChangeReason::MoreRequestsFail => "失敗するリクエストが増えています".into(),
         ChangeReason::FewerRequestsFail => "失敗するリクエストが減っています".into(),
         ChangeReason::ServerDies { side } => {
-            format!("{side} のサーバーが、負荷をかけると 2 回終了しました")
+            format!("{side} のサーバーが、負荷をかけると繰り返し終了しました")
         }
         ChangeReason::AnswersNothing { side } => {
             format!("{side} は、多くのクライアントが同時に要求すると何も応答しません")
         }
+        ChangeReason::BothBreakDown => BOTH_BREAK_DOWN.into(),
         ChangeReason::TrialsNotValid { why } => {
             format!("計測からサーバーのことがわかりません: {}", Language::Japanese.say(why))
         }
-        ChangeReason::TooFewBlocks => "2 ブロックを計測する前に終わりました".into(),
+        ChangeReason::TooFewBlocks => "3 ブロックを計測する前に終わりました".into(),
         ChangeReason::FigureNotKnown { figure } => {
             format!("{}がよくわからず、何も言えません", name(*figure))
         }
