@@ -11,6 +11,7 @@ mod model;
 mod monitor;
 mod observe;
 pub mod page;
+mod pairs;
 mod search;
 mod sensitivity;
 mod simulator;
@@ -33,13 +34,14 @@ fn main() -> Result<()> {
         ["monitor", ref rest @ ..] => monitor::run(rest),
         ["observe"] => observe::run(),
         ["page"] => page::run(),
+        ["pairs", ref rest @ ..] => pairs::run(rest),
         ["search"] => search::run(),
         ["sensitivity"] => sensitivity::run(),
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
         ["zoo"] => zoo::run(),
         _ => Err("name one bench: aa, diagnosis, fleet, holds, load, model, monitor, observe, \
-             page, search, sensitivity, simulator, tune, zoo"
+             page, pairs, search, sensitivity, simulator, tune, zoo"
             .into()),
     }
 }

@@ -6,7 +6,7 @@
 //! there already is not measured again: a run that was cut off goes on where it stopped. `JUDGE=1`
 //! measures nothing and reports what is there.
 
-mod capacity;
+pub mod capacity;
 mod judge;
 mod measure;
 mod report;

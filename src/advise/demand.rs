@@ -4,7 +4,7 @@
 
 use super::seen::Seen;
 use super::times::Times;
-use crate::model::{Demand, Fit, Observation, Sizes, wait_that_explains};
+use crate::model::{Demand, Fit, Observation, Prior, Sizes, wait_that_explains};
 use crate::terms::AdviseRefusal;
 
 /// The mean of a request is to be known as well as this (one standard error, relative).
@@ -19,6 +19,11 @@ const OUTSIDE_MOST_S: f64 = 0.002;
 const NOT_EXPLAINED: f64 = 1.25;
 /// A request that waits for nothing is taken to wait for this share of its CPU.
 const WAIT_LEAST: f64 = 0.01;
+/// No throughput of a full server is seen that would tell how threads meet each other's holds of
+/// the lock ([`Demand::contention`]); fitted to five grids on Puma it was 0.80 to 1.30
+/// (docs/evidence/model.md).
+const CONTENTION: f64 = 1.05;
+const CONTENTION_SD: f64 = 0.2;
 
 /// A request as it was seen.
 #[derive(Debug, Clone)]
@@ -50,15 +55,16 @@ impl Request {
         }
         // What the server does of a request before and after the app's own part.
         let service_s = app_s + cpu_s - app_cpu_s;
-        let sizes = Sizes::of(&times.summary());
+        let sizes = Sizes::of_all(times.in_app());
         let known = Demand {
             cpu_s,
             cv2: sizes.map_or(Demand::default().cv2, |sizes| sizes.cv2_of(times.count())),
             sizes,
             handoff_s: 0.03 * cpu_s,
+            contention: CONTENTION,
             ..Demand::default()
         };
-        let rate = seen.rate_rps();
+        let rate = seen.met_rps();
         let cores = seen.cores.get();
         let told = sums.gvl_wait_s.map(|sum| (app_s - app_cpu_s - each(sum)).max(0.0));
         let wait_s = match told {
@@ -75,7 +81,8 @@ impl Request {
             unloaded_sizes: sizes,
             ..Observation::of(seen.setting)
         };
-        let fit = Fit::to(&[observation], cores)
+        let contention = Prior { mean: CONTENTION.ln(), sd: CONTENTION_SD };
+        let fit = Fit::with_contention(&[observation], cores, contention)
             .ok_or(AdviseRefusal::CpuNotExplained { cpu_s, app_s })?;
         let lock_s = (service_s - cpu_s - wait_s).max(0.0);
         Ok(Self { fit, sizes, service_s, lock_s, is_lock_told: told.is_some() })

@@ -3,6 +3,7 @@
 //! In: requests with their times, CPU, memory, and the setting. Out: an [`AdviseReport`]. Computes
 //! only: the same model as the search's, fitted to what was seen instead of to trials.
 
+mod busy;
 mod demand;
 mod notes;
 mod routes;
@@ -59,7 +60,7 @@ pub fn advise(seen: &Seen, question: &Question) -> AdviseReport {
         }
     };
     report.demand = Some(request.fit.parts(0.95));
-    report.growth = choice.growth(report.seen.rate_rps);
+    report.growth = choice.growth(seen.busiest_rps());
     report.scaling = scaling(&choice.advised, &request.fit.demand, seen.cores);
     report.notes = notes::notes(seen, &request, &choice).into_iter().map(Into::into).collect();
     report.current = Some(choice.current);

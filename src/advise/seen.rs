@@ -28,7 +28,8 @@ pub struct Seen {
     /// Cores that the watching took.
     pub watching_cores: Option<f64>,
     pub times: Times,
-    /// How often and how long, second by second.
+    /// How often and how long, second by second and in order, of all instances together; seconds
+    /// without a request may be left out.
     pub rates: Vec<RateSeen>,
 }
 
@@ -52,10 +53,72 @@ pub struct Question {
     pub settings: Vec<Configuration>,
 }
 
+/// Seconds that are looked at together, where rates rise and fall over the day.
+const MINUTE: u32 = 60;
+/// One in so many minutes is among the busiest.
+const BUSIEST: usize = 10;
+
+/// A minute with requests.
+struct Minute {
+    number: u32,
+    /// Of all instances together.
+    requests: f64,
+    /// The last one may be cut short.
+    length_s: f64,
+}
+
 impl Seen {
     /// Of one instance, mean over all of the time.
     pub fn rate_rps(&self) -> f64 {
         let of_one = self.length_s * f64::from(self.instances);
         if of_one > 0.0 { self.sums.requests as f64 / of_one } else { 0.0 }
+    }
+
+    /// Of one instance, mean over its requests: what was going on around the mean one, whose time
+    /// in the app is known. Of steady traffic that is the mean over the time; quiet nights hardly
+    /// count. With n the requests of a minute, which each met n - 1 others, and t its length:
+    ///
+    /// ```text
+    /// sum n (n - 1) / t  /  sum n
+    /// ```
+    pub fn met_rps(&self) -> f64 {
+        let minutes = self.minutes();
+        let requests: f64 = minutes.iter().map(|it| it.requests).sum();
+        let met: f64 =
+            minutes.iter().map(|it| it.requests * (it.requests - 1.0) / it.length_s).sum();
+        match requests > 0.0 {
+            true => met / requests / f64::from(self.instances),
+            false => self.rate_rps(),
+        }
+    }
+
+    /// Of one instance, mean over the busiest tenth of the minutes that had requests.
+    pub fn busiest_rps(&self) -> f64 {
+        let is_long = |it: &&Minute| it.length_s >= 0.5 * f64::from(MINUTE);
+        let minutes = self.minutes();
+        let mut rates: Vec<f64> =
+            minutes.iter().filter(is_long).map(|it| it.requests / it.length_s).collect();
+        rates.sort_by(|a, b| b.total_cmp(a));
+        let busiest = &rates[..rates.len().div_ceil(BUSIEST)];
+        match busiest.is_empty() {
+            true => self.met_rps(),
+            false => busiest.iter().sum::<f64>() / busiest.len() as f64 / f64::from(self.instances),
+        }
+    }
+
+    fn minutes(&self) -> Vec<Minute> {
+        let mut minutes: Vec<Minute> = Vec::new();
+        for rate in self.rates.iter().filter(|rate| rate.requests > 0) {
+            let (number, requests) = (rate.second / MINUTE, rate.requests as f64);
+            match minutes.last_mut().filter(|last| last.number == number) {
+                Some(minute) => minute.requests += requests,
+                None => {
+                    let left_s = self.length_s - f64::from(number) * f64::from(MINUTE);
+                    let length_s = left_s.clamp(1.0, f64::from(MINUTE));
+                    minutes.push(Minute { number, requests, length_s });
+                }
+            }
+        }
+        minutes
     }
 }

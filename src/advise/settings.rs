@@ -3,6 +3,7 @@
 //! In: what a request costs, and what there is. Out: what is expected of each setting, and the one
 //! to run. Computes only.
 
+use super::busy::{Slower, slower_when_busy};
 use super::demand::Request;
 use super::seen::Seen;
 use crate::model::simulator::{Admission, Lock};
@@ -17,11 +18,17 @@ const EQUAL: f64 = 0.98;
 const WORTH_A_CHANGE: f64 = 1.05;
 /// Standard deviations from one end of an interval of 95 % to the other.
 const WIDTH: f64 = 3.92;
+/// How many standard deviations a setting is taken to hold less than is expected of it. With one
+/// what little is known keeps it too near to what runs, with none it goes as far as the model
+/// does; see docs/evidence/deployed.md.
+const DOUBT: f64 = 0.5;
 /// Workers that are considered at most.
 const WORKERS_MOST: f64 = 64.0;
 
 /// What was chosen, and from what.
 pub struct Choice {
+    /// Requests slow down more with traffic than the model says.
+    pub slower: Option<Slower>,
     pub current: PredictedSetting,
     pub advised: PredictedSetting,
     /// The highest capacity first.
@@ -44,7 +51,7 @@ pub fn choose(
     goal: QuantileLimit,
     settings: &[Configuration],
 ) -> Result<Choice, AdviseRefusal> {
-    let rate_rps = seen.rate_rps();
+    let rate_rps = seen.met_rps();
     if stay(&request.fit.demand, seen.setting, seen.cores.get(), rate_rps).is_none() {
         return Err(AdviseRefusal::AlreadyFull { rate_rps });
     }
@@ -59,7 +66,9 @@ pub fn choose(
     let mut all: Vec<PredictedSetting> = grid.into_iter().map(expect).collect();
     all.sort_by(|a, b| b.capacity_rps.total_cmp(&a.capacity_rps));
     let current = expect(seen.setting);
-    let can_run = |it: &&PredictedSetting| it.ruled_out.is_none();
+    let slower = slower_when_busy(seen, request);
+    let is_open = |it: &PredictedSetting| slower.is_none() || is_clearly_safe(it, &current);
+    let can_run = |it: &&PredictedSetting| it.ruled_out.is_none() && is_open(it);
     let best = all.iter().filter(can_run).map(likely_rps).max_by(f64::total_cmp);
     let best = best.filter(|rps| *rps > 0.0).ok_or(AdviseRefusal::NothingWithinGoal)?;
     let is_equal = |it: &&PredictedSetting| likely_rps(it) >= EQUAL * best;
@@ -70,14 +79,22 @@ pub fn choose(
         Some(smallest) if !stays || size(smallest) < size(&current) => smallest.clone(),
         _ => current.clone(),
     };
-    Ok(Choice { current, advised, all })
+    Ok(Choice { slower, current, advised, all })
 }
 
-/// What it holds with 84 %: its capacity less one standard deviation of its logarithm. The farther
-/// a setting lies from what was seen, the less it is believed.
+/// Requests that wait for each other where the model does not see it wait the longer, the more
+/// there are at once. So no more threads in all, unless even the low end of what is expected is
+/// more than is expected of the current setting.
+fn is_clearly_safe(setting: &PredictedSetting, current: &PredictedSetting) -> bool {
+    let slots = |it: &PredictedSetting| u32::from(it.workers) * u32::from(it.threads);
+    slots(setting) <= slots(current) || setting.capacity_rps_interval[0] > current.capacity_rps
+}
+
+/// What it holds with 69 %: its capacity less half a standard deviation of its logarithm. The
+/// farther a setting lies from what was seen, the less it is believed.
 fn likely_rps(setting: &PredictedSetting) -> f64 {
     let [low, high] = setting.capacity_rps_interval;
-    if low > 0.0 { setting.capacity_rps * (low / high).powf(1.0 / WIDTH) } else { 0.0 }
+    if low > 0.0 { setting.capacity_rps * (low / high).powf(DOUBT / WIDTH) } else { 0.0 }
 }
 
 /// As if one session had measured it.
@@ -102,7 +119,7 @@ fn known(seen: &Seen, request: &Request, goal: QuantileLimit) -> Measured {
 }
 
 impl Choice {
-    /// Where the current setting ends, beside `rate_rps` that it got.
+    /// Where the current setting ends, beside `rate_rps`, the most that it got.
     pub fn growth(&self, rate_rps: f64) -> Option<Growth> {
         let at_rps = self.current.capacity_rps;
         (at_rps > 0.0 && rate_rps > 0.0).then(|| Growth {

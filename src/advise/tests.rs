@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::{self, open_latency};
-use crate::terms::{AdviseRefusal, Bytes, InsideRequest, LimitKind};
+use crate::terms::{AdviseNote, AdviseRefusal, Bytes, InsideRequest, LimitKind};
 
 fn at(workers: u16, threads: u16) -> Configuration {
     Configuration::new(workers, threads).unwrap()
@@ -73,6 +73,70 @@ fn a_setting_that_is_as_good_as_any_stays_and_one_that_is_too_large_shrinks() {
     assert_eq!((stays.workers, stays.threads), (best.workers, best.threads));
     let shrinks = advised(&seen(at(4, 16), (0.02, 0.0), 50.0)).advised.unwrap();
     assert!(shrinks.workers * shrinks.threads <= 32, "{shrinks:?}");
+}
+
+#[test]
+fn an_app_that_only_computes_is_told_to_stay_or_to_shrink() {
+    for (cost, rate) in [((0.02, 0.0), 50.0), ((0.008, 0.000_2), 120.0)] {
+        let advised = advised(&seen(at(2, 3), cost, rate)).advised.unwrap();
+        assert!(advised.workers * advised.threads <= 6, "{cost:?}: {advised:?}");
+    }
+}
+
+#[test]
+fn quiet_nights_are_not_what_requests_met() {
+    let cost = (0.012, 0.02);
+    // An hour of day and two of night.
+    let [day_s, night_s] = [100.0, 3.0].map(|rate| {
+        let one = seen(at(2, 5), cost, rate);
+        one.sums.app_s / one.sums.requests as f64
+    });
+    let second = |second: u32| {
+        let (requests, each_s) = if second < 3600 { (100, day_s) } else { (3, night_s) };
+        RateSeen { second, requests, app_s: requests as f64 * each_s }
+    };
+    let rates: Vec<RateSeen> = (0..10_800).map(second).collect();
+    let requests: u64 = rates.iter().map(|it| it.requests).sum();
+    let app_s: f64 = rates.iter().map(|it| it.app_s).sum();
+    let app_cpu_s = cost.0 * requests as f64;
+    let by_day = seen(at(2, 5), cost, 100.0);
+    let whole = Seen {
+        length_s: 10_800.0,
+        sums: Sums { requests, app_s, app_cpu_s, ..by_day.sums },
+        cpu_s: Some(app_cpu_s),
+        rates,
+        ..by_day
+    };
+    let (mean, met, busiest) = (whole.rate_rps(), whole.met_rps(), whole.busiest_rps());
+    assert!((mean - 35.3).abs() < 0.1 && (met - 94.5).abs() < 0.1, "{mean} {met}");
+    assert!((busiest - 100.0).abs() < 1e-9, "{busiest}");
+    let report = advised(&whole);
+    let wait_s = report.demand.unwrap().wait_s.value;
+    assert!((wait_s / cost.1 - 1.0).abs() < 0.05, "{wait_s}");
+    let growth = report.growth.unwrap();
+    assert!((growth.times - growth.at_rps / 100.0).abs() < 1e-9, "{growth:?}");
+}
+
+#[test]
+fn where_requests_slow_each_other_down_elsewhere_threads_have_to_be_clearly_better() {
+    let alone = seen(at(3, 3), (0.006, 0.017), 60.0);
+    let each_s = alone.sums.app_s / alone.sums.requests as f64;
+    let with = |slower: f64| {
+        let second = |second: u32| {
+            let (requests, times) = if second.is_multiple_of(2) { (40, 1.0) } else { (80, slower) };
+            RateSeen { second, requests, app_s: requests as f64 * each_s * times }
+        };
+        advised(&Seen { rates: (0..600).map(second).collect(), ..alone.clone() })
+    };
+    let is_noted = |report: &AdviseReport| {
+        let is_it = |it: &AdviseNote| matches!(it, AdviseNote::SlowerWhenBusy { .. });
+        report.notes.iter().filter_map(|note| note.fact()).any(is_it)
+    };
+    let slots =
+        |report: &AdviseReport| report.advised.as_ref().map(|it| it.workers * it.threads).unwrap();
+    let (free, slow) = (with(1.0), with(1.6));
+    assert!(!is_noted(&free) && slots(&free) > 9, "{:?}", free.advised);
+    assert!(is_noted(&slow) && slots(&slow) <= 9, "{:?}", slow.advised);
 }
 
 #[test]

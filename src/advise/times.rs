@@ -36,6 +36,8 @@ pub struct Part {
 /// One second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RateSeen {
+    /// Since the first, which is 0.
+    pub second: u32,
     pub requests: u64,
     /// Sum over its requests.
     pub app_s: f64,
@@ -63,6 +65,11 @@ impl Times {
     /// Requests that were told.
     pub fn count(&self) -> u64 {
         self.in_app.count()
+    }
+
+    /// All of their times in the app.
+    pub fn in_app(&self) -> &Latencies {
+        &self.in_app
     }
 
     /// How their times in the app differ; all zero of none.

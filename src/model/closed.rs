@@ -13,6 +13,9 @@ const ROUNDS_MAX: usize = 200;
 const SECANT_FROM: f64 = 0.2;
 /// Shorter times than this, in seconds, are taken for this: nothing is free.
 const SHORTEST_S: f64 = 1e-9;
+/// Contention counts half where threads are elsewhere for this share of a hold. Judgement: small
+/// enough that who waits as long as it computes has all but a tenth of it.
+const BACK_AT_ONCE: f64 = 0.1;
 
 /// Requests per second that a saturating closed load gets: every thread busy, no think time.
 ///
@@ -123,10 +126,10 @@ impl Occupied {
 ///
 /// Mean value analysis (Reiser and Lavenberg 1980), with the correction for a station that serves
 /// first come, first served, and whose holds are not exponential (Reiser 1979); over n = 1..T, Q
-/// and U being those of n - 1 and c the demand's contention:
+/// and U being those of n - 1 and c' the demand's contention as far as it counts:
 ///
 /// ```text
-/// R = S + (Q - U)(S + h) + U (S + h) c       time at the lock
+/// R = S + (Q - U)(S + h) + U (S + h) c'      time at the lock
 /// x = n / (Z + N + R), at most 1 / (S + h)   throughput
 /// Q = x R                                    threads at the lock
 /// U = min(1, x (S + h))                      share of time it is held
@@ -135,11 +138,12 @@ pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) 
     let hold = (demand.cpu_s * stretch).max(SHORTEST_S);
     let passed_on = hold + demand.handoff_s;
     let elsewhere = demand.wait_s + demand.cpu_free_s * stretch;
+    let contention = counted(demand.contention, elsewhere, hold);
     let (mut queue, mut busy) = (0.0_f64, 0.0_f64);
     let mut rates = Vec::with_capacity(threads + 1);
     rates.push(0.0);
     for n in 1..=threads {
-        let waiting = (queue - busy) * passed_on + busy * passed_on * demand.contention;
+        let waiting = (queue - busy) * passed_on + busy * passed_on * contention;
         let limit = if n == 1 { 1.0 / hold } else { 1.0 / passed_on };
         let rate = (n as f64 / (elsewhere + hold + waiting)).min(limit);
         queue = n as f64 - rate * elsewhere;
@@ -153,6 +157,18 @@ pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) 
         rates.iter_mut().for_each(|rate| *rate = rate.min(most));
     }
     rates
+}
+
+/// The contention as far as it counts, c' = 1 + (c - 1) Z / (Z + S / 10) where c is above 1.
+///
+/// c above 1 says that a thread meets long holds more often than short ones, as it comes at any
+/// time of them. One that has nothing to do elsewhere comes as the next hold begins, and waits for
+/// a mean one; without that, two threads that only compute would get less done than one.
+fn counted(contention: f64, elsewhere: f64, hold: f64) -> f64 {
+    match contention > 1.0 {
+        true => 1.0 + (contention - 1.0) * elsewhere / (elsewhere + BACK_AT_ONCE * hold),
+        false => contention,
+    }
 }
 
 /// M/M/C//n under processor sharing: n sources that each compute S and wait Z in turn, on C cores.
@@ -294,6 +310,21 @@ mod tests {
         for (rate, expected) in rates.iter().zip([0.0, 100.0, 1.0 / 0.012, 1.0 / 0.012]) {
             assert!((rate - expected).abs() < 1e-6, "{rates:?}");
         }
+    }
+
+    #[test]
+    fn threads_that_only_compute_fill_a_core_whatever_the_contention() {
+        for contention in [0.8, 1.0, 1.35, 3.0] {
+            let cpu = Demand { cpu_s: 0.01, contention, ..Demand::default() };
+            for threads in [1, 2, 3, 8] {
+                let throughput = closed_throughput(&cpu, at(1, threads), 2.0);
+                assert!((throughput / 100.0 - 1.0).abs() < 1e-6, "{threads}: {throughput}");
+            }
+        }
+        // An app that computes still waits for something, a little.
+        let app = Demand { cpu_s: 0.01, wait_s: 0.000_2, contention: 1.35, ..Demand::default() };
+        let [one, two] = [1, 2].map(|threads| closed_throughput(&app, at(1, threads), 2.0));
+        assert!(two > 0.98 * one, "{two} beside {one}");
     }
 
     #[test]

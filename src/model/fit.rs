@@ -24,6 +24,9 @@ const CROWDED: f64 = 0.03;
 /// thousandth longer, and what is far from it takes plain evidence. Judgement.
 const CROWDING_PRIOR: (f64, f64) = (1e-7, 4.0);
 
+/// What contention is of a server whose throughputs tell: as good as unknown.
+const CONTENTION: Prior = Prior { mean: 0.3, sd: 0.7 };
+
 /// What Puma 6 waits in a cluster before a busy worker takes another request
 /// (`wait_for_less_busy_worker`), seconds. It is tried where nothing else explains what was
 /// measured, as settings of the app's may have changed it.
@@ -60,7 +63,17 @@ impl Fit {
     /// `ln(predicted / measured) / sd` over all throughputs and unloaded latencies, and of
     /// `ln(value / prior) / sd` over the five numbers.
     pub fn to(observations: &[Observation], cores: f64) -> Option<Self> {
-        let problem = Problem::new(observations, cores)?;
+        Self::with_contention(observations, cores, CONTENTION)
+    }
+
+    /// As [`Fit::to`], where more is known of the contention before: where no throughput tells,
+    /// this is what it is.
+    pub fn with_contention(
+        observations: &[Observation],
+        cores: f64,
+        contention: Prior,
+    ) -> Option<Self> {
+        let problem = Problem::new(observations, cores, contention)?;
         let prior = problem.prior.map(|prior| prior.mean);
         let plain = problem.least_squares(prior);
         let is_explained = problem.cost(&plain) < problem.throughputs.len() as f64;
@@ -138,10 +151,11 @@ impl Fit {
     }
 }
 
+/// What is believed of a number before it is fitted: mean and standard deviation of its logarithm.
 #[derive(Debug, Clone, Copy)]
-struct Prior {
-    mean: f64,
-    sd: f64,
+pub struct Prior {
+    pub mean: f64,
+    pub sd: f64,
 }
 
 #[derive(Clone)]
@@ -158,7 +172,7 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(observations: &[Observation], cores: f64) -> Option<Self> {
+    fn new(observations: &[Observation], cores: f64, contention: Prior) -> Option<Self> {
         let all = |of: fn(&Observation) -> Option<f64>| -> Vec<f64> {
             observations.iter().filter_map(of).filter(|v| v.is_finite() && *v > 0.0).collect()
         };
@@ -192,7 +206,7 @@ impl Problem {
             cpu_prior,
             Prior { mean: wait_s.ln(), sd: 2.0 },
             Prior { mean: (0.03 * cpu_s).ln(), sd: 1.0 },
-            Prior { mean: 0.3, sd: 0.7 },
+            contention,
             Prior { mean: CROWDING_PRIOR.0.ln(), sd: CROWDING_PRIOR.1 },
         ];
         Some(Self {

@@ -43,7 +43,7 @@ pub struct SeenTraffic {
     pub requests: u64,
     /// Of these, told one by one.
     pub requests_told: u64,
-    /// Of one instance.
+    /// Of one instance, mean over all of the time.
     pub rate_rps: f64,
     pub workers: u16,
     pub threads: u16,
@@ -77,7 +77,7 @@ pub struct Growth {
     /// Requests/s within the goal.
     pub at_rps: f64,
     pub at_rps_interval: [f64; 2],
-    /// That in times of the traffic that was seen.
+    /// That in times of what came in the busiest tenth of the minutes.
     pub times: f64,
 }
 

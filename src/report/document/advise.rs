@@ -108,7 +108,8 @@ fn advice(report: &AdviseReport, language: Language) -> Vec<String> {
 
 fn ending(growth: &Growth, current: &PredictedSetting) -> String {
     format!(
-        "as traffic grows, {} ends at {} ({}), {} times today's; the limit then: {}",
+        "as traffic grows, {} ends at {} ({}), {} times what the busiest minutes brought; the \
+         limit then: {}",
         name(current),
         figures::rate(growth.at_rps),
         figures::interval(growth.at_rps_interval),

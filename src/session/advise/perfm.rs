@@ -52,7 +52,7 @@ pub fn seen(question: &Question, file: &Path, instances: u32) -> Result<Seen, Ad
         times.add(&request);
     }
     let ends = seconds.keys().next().zip(seconds.keys().next_back());
-    let Some((first, last)) = ends.filter(|_| sums.requests > 0) else {
+    let Some((&first, &last)) = ends.filter(|_| sums.requests > 0) else {
         return Err(PerfmError::NoRows { file: file.to_path_buf() }.into());
     };
     Ok(Seen {
@@ -68,8 +68,10 @@ pub fn seen(question: &Question, file: &Path, instances: u32) -> Result<Seen, Ad
         are_threads_counted: false,
         watching_cores: None,
         times,
-        // Of all instances together.
-        rates: Vec::new(),
+        rates: seconds
+            .into_iter()
+            .map(|(second, rate)| RateSeen { second: (second - first) as u32, ..rate })
+            .collect(),
     })
 }
 

@@ -138,7 +138,7 @@ impl Sum {
         self.length_s += second.length_s;
         self.cpu_s += server_s;
         self.others_cpu_s += busy_s - server_s;
-        let mut rate = RateSeen::default();
+        let mut rate = RateSeen { second: self.rates.len() as u32, ..RateSeen::default() };
         for inside in &second.inside {
             rate.requests += inside.requests;
             rate.app_s += inside.app_s;

@@ -55,7 +55,9 @@ pub fn note(note: &AdviseNote) -> String {
         AdviseNote::SlowerWhenBusy { ratio, expected_ratio } => format!(
             "in the busiest tenth of the time requests took {} times as long as in the quietest, \
              where {} was expected: they wait for each other elsewhere (a database, a pool), and \
-             more of them at once hold less than is said here",
+             more of them at once hold less than is said here; more threads in all are advised \
+             only where even the low end of what they are expected to hold is more than what is \
+             expected of the present setting",
             number(*ratio),
             number(*expected_ratio)
         ),

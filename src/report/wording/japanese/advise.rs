@@ -52,7 +52,8 @@ pub fn note(note: &AdviseNote) -> String {
         }
         AdviseNote::SlowerWhenBusy { ratio, expected_ratio } => format!(
             "最も混んだ 1 割の時間には、最も空いた 1 割の {} 倍かかりました（見込みは {} 倍）。リクエストどうしがほかの\
-             ところ（データベース、プール）で待ち合っていて、ここに示す量はさばけません",
+             ところ（データベース、プール）で待ち合っていて、ここに示す量はさばけません。スレッドの合計を増やす設定は、\
+             見込みの下限でも今の設定の見込みを上回るときだけ勧めます",
             number(*ratio),
             number(*expected_ratio)
         ),
