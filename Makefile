@@ -154,7 +154,7 @@ bench-upgrade: ## what Puma's versions hold, and their latencies at equal rates:
 	    RELEASE=$$release scripts/in-modern scripts/bench-upgrade $(binary) | tail -n +3 || :; \
 	done
 
-bench-revisions: ## two revisions of an app, equal and 5 % apart: how often is it told right? (7 hours; EQUAL, SLOWER)
+bench-revisions: ## two revisions of an app, equal and 5 % apart: how often is it told right? (10 hours; KIND, EQUAL, SLOWER)
 	@scripts/bootstrap demo
 	$(CARGO) build --release --locked
 	@scripts/bench-revisions $(binary)

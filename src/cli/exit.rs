@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use crate::session::cluster::ConnectError;
+use crate::session::ecs::ENDS_SESSION;
 use crate::session::load::{Conclusion, LoadVerbError};
 
 /// How a command ended; documented in `--help`.
@@ -21,6 +22,8 @@ pub enum Exit {
     NotMet = 3,
     /// Measured, but invalid: limited by the generator, too noisy, or undecided.
     Invalid = 4,
+    /// Of `__ecs` alone: the session that runs it cannot go on.
+    EndsSession = ENDS_SESSION,
 }
 
 impl From<Exit> for ExitCode {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::compare::Shown;
-use super::{Exit, UsageError};
+use super::{Exit, UsageError, say};
 use crate::session::observe::{Named, ObserveError, Question, Range, Source, When, observe};
 use crate::terms::parse_duration;
 
@@ -106,8 +106,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     };
     let block = arguments.block;
     let question = Question { source, a: arguments.a, b: arguments.b, when, block };
-    let report = observe(&question).map_err(with_exit_code)?;
+    let report = observe(&question, tell).map_err(with_exit_code)?;
     arguments.shown.show(&report)
+}
+
+/// Why it takes longer than it should.
+fn tell(line: &str) {
+    say(line);
 }
 
 fn when(arguments: &Arguments) -> When {

@@ -3,7 +3,9 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
-use crate::report::terminal::{standard_error, standard_output};
+use crate::report::outside::line;
+use crate::report::terminal::{can_redraw, standard_error, standard_output};
+use crate::session::remote::Tell;
 
 /// Writes what was asked for to standard output.
 ///
@@ -18,4 +20,15 @@ pub fn print(text: impl Display) -> io::Result<()> {
 /// A line on standard error. That it takes none is nothing that could be said anywhere.
 pub fn say(line: impl Display) {
     drop(writeln!(standard_error(), "{line}"));
+}
+
+/// Says what a session is to tell people while it goes on, and may be drawing its progress there:
+/// that is left as it stands.
+pub fn telling(is_quiet: bool) -> Tell {
+    Box::new(move |text: &str| {
+        if !is_quiet {
+            let apart = if can_redraw() { "\n" } else { "" };
+            say(format!("{apart}{}", line(text)));
+        }
+    })
 }

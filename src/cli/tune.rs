@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::{ArgAction, ValueHint};
 
 use super::language::LanguageArgument;
+use super::print::telling;
 use super::push::{PushArgument, push_to};
 use super::resolved::{Reached, resolve};
 use super::turn::TurnArgument;
@@ -166,7 +167,9 @@ fn tune(
     };
     let ended = match reached {
         Reached::Cluster(found, cluster) => cluster::tune(plan, (found, cluster), options)?,
-        Reached::Remote(to, remote) => remote::tune(plan, (to, remote), options)?,
+        Reached::Remote(to, remote) => {
+            remote::tune(plan, (to, remote), options, telling(shown.is_quiet))?
+        }
         Reached::Here => local::tune(plan, options)?,
     };
     let story = fold(&ended.events, stored);

@@ -7,6 +7,7 @@ use clap::ValueHint;
 
 use super::language::LanguageArgument;
 use super::options::{Selection, TypedOf};
+use super::print::telling;
 use super::resolved::{Reached, resolve};
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
@@ -147,7 +148,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let how = (arguments.machines, options);
     let verified = match &reached {
         Reached::Cluster(found, cluster) => cluster::verify(&claim, &plan, (found, cluster), how),
-        Reached::Remote(to, remote) => remote::verify(&claim, &plan, (to, remote), how),
+        Reached::Remote(to, remote) => {
+            remote::verify(&claim, &plan, (to, remote), how, telling(arguments.quiet))
+        }
         Reached::Here => local::verify(&claim, &plan, how),
     };
     let verified = match verified {

@@ -7,7 +7,7 @@
 use std::io::Read as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ureq::http::{HeaderMap, Request, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -44,6 +44,24 @@ pub struct Reply {
     pub body: String,
     /// The body broke off, or is longer than was allowed.
     pub is_cut: bool,
+}
+
+impl Reply {
+    /// How long it asks to be left alone, as of `now`; `None`: it does not say.
+    pub fn asked_wait(&self, now: SystemTime) -> Option<Duration> {
+        wait(self.retry_after.as_deref()?, now)
+    }
+}
+
+/// Seconds, or a date.
+fn wait(retry_after: &str, now: SystemTime) -> Option<Duration> {
+    if !retry_after.is_empty() && retry_after.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than a number has are as long as any wait.
+        return Some(Duration::from_secs(retry_after.parse().unwrap_or(u64::MAX)));
+    }
+    let date = jiff::fmt::rfc2822::parse(retry_after).ok()?.timestamp();
+    let at = SystemTime::from(date);
+    Some(at.duration_since(now).unwrap_or_default())
 }
 
 impl Peer {
@@ -144,5 +162,23 @@ impl Resolver for Addresses {
         let mut found = self.empty();
         self.0.iter().take(MOST).for_each(|address| found.push(*address));
         if self.0.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(found) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_that_is_asked_for_is_seconds_or_until_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        for (text, expected) in [
+            ("7", Some(Duration::from_secs(7))),
+            ("Tue, 14 Nov 2023 22:13:25 GMT", Some(Duration::from_secs(5))),
+            ("Tue, 14 Nov 2023 22:13:00 GMT", Some(Duration::ZERO)),
+            ("soon", None),
+        ] {
+            assert_eq!(wait(text, now), expected, "{text}");
+        }
     }
 }

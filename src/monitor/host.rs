@@ -56,7 +56,7 @@ pub fn memory_state() -> Option<MemoryState> {
 }
 
 /// The model from the text of `/proc/cpuinfo`. ARM has no name there, only numbers.
-fn cpu_model_from(cpuinfo: &[u8]) -> Option<String> {
+pub fn cpu_model_from(cpuinfo: &[u8]) -> Option<String> {
     let value = |label: &[u8]| {
         let rest = &cpuinfo[memmem::find(cpuinfo, label)? + label.len()..];
         let line = text::lines(rest).next()?;

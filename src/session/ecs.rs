@@ -4,10 +4,11 @@
 use std::env;
 use std::path::Path;
 
-use crate::place::ecs::{self, EcsError, Task};
+use crate::place::ecs::{self, Restored, Task};
 use crate::place::remote;
 
-pub use crate::place::ecs::ServiceName;
+pub use crate::place::ecs::{EcsError, ServiceName};
+pub use crate::place::remote::ENDS_SESSION;
 
 /// What the app of a service may use, and what it runs with. Changes nothing.
 ///
@@ -27,13 +28,34 @@ pub fn apply(name: &ServiceName, record: &Path) -> Result<(), EcsError> {
     ecs::apply(name, &remote::given(value), record, remote::given_time(value))
 }
 
-/// Puts a service back to what that file says; what is to be said of it.
+/// Whether a service still runs the setting that was applied last, and nothing else.
 ///
 /// # Errors
-/// It does not become stable, or AWS says no.
-pub fn restore(record: &Path) -> Result<String, EcsError> {
-    Ok(match ecs::restore(record)? {
-        Some((name, restored)) => format!("service {name} {}", restored.in_words()),
-        None => "nothing has been changed".to_string(),
-    })
+/// Somebody else has changed it, or AWS says no.
+pub fn check(name: &ServiceName, record: &Path) -> Result<(), EcsError> {
+    ecs::check(name, record)
+}
+
+/// What came of putting a service back, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutBack {
+    pub said: String,
+    /// What stays as somebody else has set it: a line each that can stand alone.
+    pub left: Vec<String>,
+}
+
+/// Puts a service back to what that file says.
+///
+/// # Errors
+/// It does not become stable, or AWS says no; done again, it goes on.
+pub fn restore(record: &Path) -> Result<PutBack, EcsError> {
+    let Some(Restored { name, left }) = ecs::restore(record)? else {
+        return Ok(PutBack { said: "nothing has been changed".to_string(), left: Vec::new() });
+    };
+    let said = match left.is_empty() {
+        true => format!("service {name} is as it was before the session"),
+        false => format!("service {name} is put back, but for what somebody else set meanwhile"),
+    };
+    let left = left.iter().map(|one| format!("service {name}: {one}")).collect();
+    Ok(PutBack { said, left })
 }

@@ -27,6 +27,7 @@ use crate::plan::traffic::Url;
 use crate::session::load::LoadVerbError;
 use crate::session::load::addresses::addresses;
 use crate::terms::{CompareReport, ComparedSide};
+pub use asked::Tell;
 use jiff::Timestamp;
 pub use metrics::Named;
 pub use prometheus::PrometheusError;
@@ -34,25 +35,25 @@ pub use question::{ObserveError, Question, Source, When};
 use range::Blocks;
 pub use range::Range;
 
-/// Judges B against A.
+/// Judges B against A. `tell` receives why it takes longer than it should, where it does.
 ///
 /// # Errors
 /// The question has no answer: ranges that are empty, overlap or are yet to come; nothing recorded
 /// of a side; nobody who answers.
-pub fn observe(question: &Question) -> Result<CompareReport, ObserveError> {
+pub fn observe(question: &Question, tell: Tell) -> Result<CompareReport, ObserveError> {
     let design = design(question)?;
     let now_s = Timestamp::now().as_second();
     let (blocks, mut recorded) = match &question.source {
         Source::Prometheus { url, headers, allows_public, named } => {
             let headers = given_headers(headers)?;
             let peer = peer(("--prometheus", url), headers, *allows_public)?;
-            let prometheus = prometheus::Prometheus::new(peer);
+            let prometheus = prometheus::Prometheus::new(peer, tell);
             recorded::of_prometheus(question, &prometheus, named, now_s)?
         }
         Source::CloudWatch => balancer::of_balancer(question, now_s)?,
         Source::Datadog { named } => {
             let peer = datadog_peer(|name| env::var(name).ok())?;
-            traces::of_traces(question, peer, named, now_s)?
+            traces::of_traces(question, (peer, tell), named, now_s)?
         }
         Source::AccessLogs => log::of_logs(question, now_s)?,
     };

@@ -12,7 +12,7 @@ use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::load::{TlsOptions, TlsSettings};
 use crate::place::PlaceError;
 use crate::place::local::inherited_secrets;
-use crate::place::remote::{self, FILES_OF_HOST, ForHosts, Host, OnLoss, RemoteSettings};
+use crate::place::remote::{self, FILES_OF_HOST, ForHosts, Host, OnLoss, Ours, RemoteSettings};
 use crate::plan::traffic::Scheme;
 use crate::plan::{Plan, Platform, Remote};
 use crate::report::{Reporter, Stored};
@@ -20,6 +20,9 @@ use crate::store::Store;
 use crate::terms::{Configuration, Machine, StopSignal};
 
 pub use crate::place::remote::{Destination, PutBack};
+
+/// Receives what is to be said to people while a session goes on, a line each.
+pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Where the plan's app answers. Sends no request.
 ///
@@ -53,9 +56,10 @@ pub fn tune(
     plan: &Plan,
     (to, remote): (&Destination, &Remote),
     options: RunOptions<'_>,
+    tell: Tell,
 ) -> Result<Ended, TuneError> {
     let mut store = Store::open(&plan.store)?;
-    let mut place = place(plan, (to, remote), &options.stop)?;
+    let mut place = place(plan, (to, remote), &options.stop, tell)?;
     let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
     let RunOptions { consent, may_resume, .. } = options;
     tune::run(Tune { session, consent, may_resume, beside: Vec::new() })
@@ -71,9 +75,10 @@ pub fn verify(
     plan: &Plan,
     (to, remote): (&Destination, &Remote),
     (compares_machines, options): (bool, RunOptions<'_>),
+    tell: Tell,
 ) -> Result<Verified, VerifyError> {
     let mut store = Store::open(&plan.store).map_err(TuneError::from)?;
-    let place = place(plan, (to, remote), &options.stop);
+    let place = place(plan, (to, remote), &options.stop, tell);
     let mut place = place.map_err(TuneError::from)?;
     let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
     verify::run(Verifying { session, claim, compares_machines })
@@ -106,6 +111,7 @@ fn place(
     plan: &Plan,
     (to, remote): (&Destination, &Remote),
     stop: &StopSignal,
+    tell: Tell,
 ) -> Result<remote::Remote, PlaceError> {
     let commands = &remote.commands;
     let least = Configuration { workers: plan.workers[0], threads: plan.threads[0] };
@@ -128,6 +134,7 @@ fn place(
         observe: commands.observe.clone(),
         restore: commands.restore.clone(),
         hands_on: remote.by != Platform::Any,
+        ours: commands.check.clone().map(|check| Ours { check, tell }),
         files: commands.files.clone(),
         from: remote.from.as_ref().map(|host| from(plan, remote, host)),
         targets: plan.targets.clone(),
@@ -153,7 +160,7 @@ fn from(plan: &Plan, remote: &Remote, host: &Host) -> ForHosts {
     }
 }
 
-/// What the user or its platform says of it.
+/// What the user or its platform says of it; of its processor neither says anything.
 fn machine(plan: &Plan, remote: &Remote) -> Machine {
     const SAID: &str = "a plan of an app elsewhere says what it may use, or its platform does";
     let (cores, memory) = remote.has.unzip();

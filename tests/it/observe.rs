@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::failures::site::set_mode;
-use crate::load::server::{Server, ok};
+use crate::load::server::{Connection, Server, ok};
 use crate::process::{
     Ended, Kept, ended, program, sweetspot, unused_address, wait_until, write_files,
 };
@@ -266,6 +267,18 @@ fn who_is_no_prometheus_or_refuses_is_told_with_its_own_words() {
     let ended = ask(&Server::answering(refused).url());
     ended.assert_says(&["answered 401: who's it?"]);
     assert!(!format!("{ended:?}").contains("secret"), "{ended:?}");
+
+    // Who wants to be asked less is asked again, after as long as it says.
+    let busy = Server::start(move |connection: &mut Connection| {
+        let is_first = connection.seen.connections.load(Ordering::SeqCst) == 1;
+        let too_much = "HTTP/1.1 429 No\r\nRetry-After: 1\r\nContent-Length: 9\r\n\r\nslow down";
+        while connection.request().is_some() {
+            connection.send(if is_first { too_much } else { refused });
+        }
+    });
+    let ended = ask(&busy.url());
+    let said = "Prometheus wants to be asked less; it is asked again in 1 s";
+    ended.assert_says(&[said, "answered 401: who's it?"]);
 
     let public = ask("http://192.0.2.1");
     public.assert_code(2);

@@ -1,6 +1,7 @@
 //! `sweetspot tune --apply`: a real Puma that runs elsewhere, as far as the program can tell: a
 //! script of its users' starts it with each setting, and sweetspot only runs that script.
 
+mod ecs;
 mod from;
 mod killed;
 mod systemd;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::failures::site::{Running, Site, configuration, set_mode};
-use crate::process::{Ended, unused_address, wait_until, write_files};
+use crate::process::{unused_address, wait_until, write_files};
 use crate::schema::assert_valid;
 
 /// Ends what runs, and starts it with this many workers and threads. It says no to seven threads.
@@ -319,170 +320,4 @@ fn what_kamal_deploys_is_tuned_by_kamals_own_commands() {
         assert!(reached.contains(part), "{part} is missing in {reached}");
     }
     site.nothing_left.check();
-}
-
-/// A service that AWS runs two tasks of, behind a load balancer and scaled.
-const ACCOUNT: &str = r#"{
-    "definitions": [{
-        "taskDefinitionArn": "arn:aws:ecs:eu-west-1:1:task-definition/shop:7",
-        "family": "shop", "revision": 7, "status": "ACTIVE", "cpu": "1024", "memory": "1024",
-        "networkMode": "awsvpc", "tags": [{"key": "team", "value": "shop"}],
-        "containerDefinitions": [
-            {
-                "name": "web", "image": "shop:1",
-                "environment": [
-                    {"name": "RAILS_MAX_THREADS", "value": "1"}, {"name": "COLOUR", "value": "blue"}
-                ],
-                "secrets": [{"name": "WEB_CONCURRENCY", "valueFrom": "arn:parameter"}]
-            },
-            {"name": "logs", "image": "logs:1"}
-        ]
-    }],
-    "service": {
-        "serviceName": "shop", "status": "ACTIVE", "desiredCount": 2,
-        "taskDefinition": "arn:aws:ecs:eu-west-1:1:task-definition/shop:7",
-        "healthCheckGracePeriodSeconds": 30, "loadBalancers": [{"targetGroupArn": "arn:group"}],
-        "deployments": [{
-            "status": "PRIMARY", "desiredCount": 2, "runningCount": 2, "pendingCount": 0,
-            "failedTasks": 0, "rolloutState": "COMPLETED",
-            "taskDefinition": "arn:aws:ecs:eu-west-1:1:task-definition/shop:7"
-        }]
-    },
-    "suspended": {
-        "DynamicScalingInSuspended": false, "DynamicScalingOutSuspended": false,
-        "ScheduledScalingSuspended": true
-    },
-    "drain": "300"
-}"#;
-
-/// The service of [`ACCOUNT`], and AWS's command in front of it.
-struct Account {
-    site: Site,
-    elsewhere: Elsewhere,
-    tools: String,
-}
-
-impl Account {
-    fn new() -> Self {
-        let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
-        let stand_in = include_str!("remote/aws.rb");
-        write_files(elsewhere.folder.path(), &[("state.json", ACCOUNT), ("tools/aws", stand_in)]);
-        set_mode(&elsewhere.path("tools/aws"), 0o755);
-        let path = std::env::var("PATH").unwrap();
-        let tools = format!("{}:{path}", elsewhere.path("tools").display());
-        Self { site, elsewhere, tools }
-    }
-
-    fn with_tools(&self, mut command: Command) -> Command {
-        command.env("HOST_FOLDER", self.elsewhere.folder.path()).env("PATH", &self.tools);
-        command
-    }
-
-    fn tune(&self, threads: &str, more: &[&str]) -> Running {
-        let url = &self.elsewhere.url;
-        let mut command = self.site.command(&["tune", "--ecs", "prod/shop", "--url", url]);
-        command.args(["--workers", "1", "--threads", threads, "--today", &format!("1x{threads}")]);
-        command.args(["--slo", "p95<500ms", "--budget", "40s"]).args(more);
-        Running::begin(self.with_tools(command))
-    }
-
-    fn restore(&self) -> Ended {
-        self.site.run_command(self.with_tools(self.site.command(&["restore"])))
-    }
-
-    fn state(&self) -> Value {
-        let text = fs::read_to_string(self.elsewhere.path("state.json")).unwrap();
-        serde_json::from_str(&text).unwrap()
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Value)) {
-        let mut state = self.state();
-        change(&mut state);
-        fs::write(self.elsewhere.path("state.json"), state.to_string()).unwrap();
-    }
-
-    fn assert_as_before(&self) {
-        let (now, before) = (self.state(), serde_json::from_str::<Value>(ACCOUNT).unwrap());
-        for key in ["taskDefinition", "desiredCount", "healthCheckGracePeriodSeconds"] {
-            assert_eq!(now["service"][key], before["service"][key], "{key}");
-        }
-        assert_eq!((&now["suspended"], &now["drain"]), (&before["suspended"], &before["drain"]));
-        let definitions = now["definitions"].as_array().unwrap();
-        assert_eq!(definitions[0], before["definitions"][0]);
-        assert!(definitions[1..].iter().all(|it| it["status"] == "INACTIVE"), "{definitions:#?}");
-        assert!(!self.site.path("app/.sweetspot/ecs/prod-shop.json").exists());
-    }
-}
-
-#[test]
-fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
-    let account = Account::new();
-    let ended = account.tune("8", &["--json"]).end();
-    ended.assert_code(0);
-    let result = ended.json();
-    assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");
-    let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
-    assert!(lines.contains(r#"{ "name": "RAILS_MAX_THREADS", "value": "8" }"#), "{lines}");
-    let before = serde_json::from_str::<Value>(ACCOUNT).unwrap();
-    let made = account.state()["definitions"][1].clone();
-    assert_eq!(
-        (&made["family"], &made["tags"][0]["key"]),
-        (&"shop-sweetspot".into(), &"team".into())
-    );
-    assert_eq!(made["containerDefinitions"][0]["secrets"], Value::Array(Vec::new()));
-    assert_eq!(
-        made["containerDefinitions"][1],
-        before["definitions"][0]["containerDefinitions"][1]
-    );
-    let env = fs::read_to_string(account.elsewhere.path("env")).unwrap();
-    assert_eq!(env, "COLOUR=blue\nRAILS_MAX_THREADS=1\n");
-    account.assert_as_before();
-
-    // A task that does not start is given up with ECS's own words.
-    let refused = account.tune("7", &[]).end();
-    refused.assert_code(1);
-    refused.assert_says(&["Essential container in task exited", "container web: exit status 1"]);
-    account.assert_as_before();
-
-    // Killed in the middle, and then not allowed to put it back: what is missing is named.
-    let mut running = account.tune("8", &["--fresh-session"]);
-    running.expect("held");
-    running.signal(libc::SIGKILL);
-    running.end();
-    assert_eq!(account.state()["service"]["desiredCount"], 1);
-    fs::write(account.elsewhere.path("denied"), "register-scalable-target").unwrap();
-    let denied = account.restore();
-    denied.assert_code(1);
-    denied.assert_says(&["application-autoscaling:RegisterScalableTarget", "not authorized"]);
-    fs::remove_file(account.elsewhere.path("denied")).unwrap();
-    // Asked too much, it is asked again.
-    let throttled = account.elsewhere.path("throttled");
-    fs::write(&throttled, "2").unwrap();
-    let restored = account.restore();
-    restored.assert_code(0);
-    restored.assert_says(&["service prod/shop is as it was before the session"]);
-    assert_eq!(fs::read_to_string(throttled).unwrap(), "0");
-    account.assert_as_before();
-    account.site.nothing_left.check();
-}
-
-#[test]
-fn what_somebody_else_has_set_on_a_service_meanwhile_stays() {
-    let account = Account::new();
-    let mut running = account.tune("8", &[]);
-    running.expect("held");
-    // From another folder it is seen to be tuned.
-    let other = account.elsewhere.path("another.db");
-    let second = account.tune("8", &["--store", other.to_str().unwrap()]).end();
-    second.assert_code(1);
-    second.assert_says(&["runs a setting of another session of sweetspot"]);
-    running.signal(libc::SIGKILL);
-    running.end();
-    account.change(|state| state["drain"] = "60".into());
-    let restored = account.restore();
-    restored.assert_code(0);
-    assert_eq!(account.state()["drain"], "60");
-    account.change(|state| state["drain"] = "300".into());
-    account.assert_as_before();
-    account.site.nothing_left.check();
 }

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
+use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
@@ -51,8 +52,8 @@ pub enum AwsError {
     Odd { operation: String, why: String },
 }
 
-/// Asks AWS, again and again for a minute where it wants less to be asked. `input`: the whole
-/// request, beside or in place of arguments.
+/// Asks AWS, again and again for a minute where it wants less to be asked, and says so on standard
+/// error once. `input`: the whole request, beside or in place of arguments.
 ///
 /// # Errors
 /// As AWS's command says it.
@@ -61,22 +62,33 @@ pub fn ask(
     arguments: &[&str],
     input: Option<&Value>,
 ) -> Result<Value, AwsError> {
-    again_and_again(|| ask_once(operation, arguments, input), thread::sleep)
+    again_and_again(|| ask_once(operation, arguments, input), say_throttled, thread::sleep)
 }
 
+/// `say`: before each wait; of which operation.
 fn again_and_again(
     mut ask: impl FnMut() -> Result<Value, AwsError>,
+    say: impl Fn(&str),
     wait: impl Fn(Duration),
 ) -> Result<Value, AwsError> {
     let mut waits = WAITS_S.into_iter().map(Duration::from_secs);
     loop {
         let answer = ask();
-        let is_throttled = matches!(answer, Err(AwsError::Throttled { .. }));
-        match waits.next().filter(|_| is_throttled) {
-            Some(length) => wait(length),
-            None => return answer,
-        }
+        let Err(AwsError::Throttled { operation, .. }) = &answer else { return answer };
+        let Some(length) = waits.next() else { return answer };
+        say(operation);
+        wait(length);
     }
+}
+
+/// Once a run of this program, that somebody may know what is waited for.
+fn say_throttled(operation: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        let line = format!("AWS throttles (aws {operation}); it is asked again for up to a minute");
+        // What nobody reads is not missed.
+        let _ = writeln!(io::stderr(), "{line}");
+    });
 }
 
 fn ask_once(
@@ -166,6 +178,7 @@ mod tests {
     fn who_asks_too_much_is_patient_for_a_minute_and_no_longer() {
         let of = |throttled: usize, error: &str| {
             let (asked, waited) = (Cell::new(0), RefCell::new(Vec::new()));
+            let said = Cell::new(0);
             let ask = || {
                 asked.set(asked.get() + 1);
                 match asked.get() > throttled {
@@ -173,8 +186,14 @@ mod tests {
                     false => Err(failed("ecs describe-services".into(), error.into())),
                 }
             };
-            let answer = again_and_again(ask, |length| waited.borrow_mut().push(length.as_secs()));
-            (answer.is_ok(), waited.into_inner())
+            let say = |operation: &str| {
+                assert_eq!(operation, "ecs describe-services");
+                said.set(said.get() + 1);
+            };
+            let wait = |length: Duration| waited.borrow_mut().push(length.as_secs());
+            let is_ok = again_and_again(ask, say, wait).is_ok();
+            assert_eq!(said.get(), waited.borrow().len(), "nobody waits without a word");
+            (is_ok, waited.into_inner())
         };
         assert_eq!(of(0, "ThrottlingException"), (true, Vec::new()));
         assert_eq!(of(3, "ThrottlingException"), (true, vec![1, 2, 4]));

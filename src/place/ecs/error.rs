@@ -38,8 +38,18 @@ pub enum EcsError {
         "its task has several containers; name the app's, as CLUSTER/SERVICE/CONTAINER: {there}"
     )]
     SeveralContainers { there: String },
-    #[error("somebody else deployed {definition} meanwhile; nothing of it is changed")]
+    #[error("somebody else deployed {definition} meanwhile, which is left as it is")]
     Others { definition: String },
+    #[error(
+        "somebody else began another deployment of {definition} meanwhile, a setting of this \
+         session: what was measured last may be of tasks that ended and tasks that began"
+    )]
+    OthersDeployment { definition: String },
+    #[error(
+        "somebody else set the number of tasks to {tasks} meanwhile, which is left as it is: one \
+         is what is measured"
+    )]
+    OthersTasks { tasks: u32 },
     #[error(
         "the service that was changed runs {then}, and aws answers of one that runs {now}, in \
          another account or region; set AWS_PROFILE, AWS_REGION and the like as they were"
@@ -60,4 +70,11 @@ pub enum EcsError {
         #[source]
         source: io::Error,
     },
+}
+
+impl EcsError {
+    /// The setting's doing: another may be had all the same. All else ends a session.
+    pub fn is_of_setting(&self) -> bool {
+        matches!(self, Self::DoesNotComeUp { .. } | Self::TooLate { .. })
+    }
 }

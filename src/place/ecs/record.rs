@@ -29,6 +29,10 @@ pub struct Before {
     pub suspended: Option<Value>,
     /// For how long each target group lets a task that ends finish, in seconds as AWS has them.
     pub drains: Vec<(String, String)>,
+    /// The deployment of the setting that was applied last, by AWS's name for it; `None`: none has
+    /// been, or an earlier version wrote this.
+    #[serde(default)]
+    pub deployment: Option<String>,
 }
 
 impl Before {
@@ -67,11 +71,21 @@ impl Before {
         })
     }
 
-    /// Is this revision another account's, or another region's?
-    pub fn is_elsewhere(&self, definition: &str) -> bool {
+    /// One of the same name in another account or region is not what was changed. `definition`: the
+    /// revision that it runs.
+    ///
+    /// # Errors
+    /// It is that one.
+    pub fn refuse_elsewhere(&self, definition: &str) -> Result<(), EcsError> {
         // arn:aws:ecs:REGION:ACCOUNT:task-definition/NAME:REVISION
         let place = |arn: &str| arn.splitn(6, ':').take(5).map(str::to_string).collect::<Vec<_>>();
-        place(definition) != place(&self.definition)
+        match place(definition) == place(&self.definition) {
+            true => Ok(()),
+            false => Err(EcsError::Elsewhere {
+                then: self.definition.clone(),
+                now: definition.to_string(),
+            }),
+        }
     }
 
     /// # Errors
@@ -116,6 +130,7 @@ mod tests {
             grace_s: Some(30),
             suspended: Some(serde_json::json!({"DynamicScalingInSuspended": false})),
             drains: vec![("arn:group".into(), "300".into())],
+            deployment: Some("ecs-svc/9223370564341623665".into()),
         };
         before.write(&path).unwrap();
         assert_eq!(Before::read(&path).unwrap(), Some(before.clone()));

@@ -33,6 +33,8 @@ pub struct Service {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deployment {
+    /// AWS's name for it.
+    pub id: Option<String>,
     pub status: String,
     pub task_definition: String,
     pub desired_count: u32,
@@ -126,8 +128,10 @@ impl Service {
 
     /// How far it has come to run this revision, an ARN.
     pub fn rollout(&self, wanted: &str) -> Rollout {
-        let own = self.deployments.iter().find(|it| it.task_definition == wanted);
-        if let Some(own) = own {
+        let is_of_it = |it: &&Deployment| it.task_definition == wanted;
+        // Of several of one revision the last that was begun counts.
+        let own = self.primary().filter(is_of_it);
+        if let Some(own) = own.or_else(|| self.deployments.iter().find(is_of_it)) {
             let reason = own.rollout_state_reason.clone().filter(|it| !it.is_empty());
             if own.rollout_state.as_deref() == Some(FAILED) {
                 return Rollout::Failed { why: reason.unwrap_or_else(|| "no reason given".into()) };
@@ -137,9 +141,7 @@ impl Service {
                 return Rollout::Failed { why };
             }
         }
-        let Some(primary) = self.deployments.iter().find(|it| it.status == PRIMARY) else {
-            return Rollout::GoesOn;
-        };
+        let Some(primary) = self.primary() else { return Rollout::GoesOn };
         if primary.task_definition != wanted {
             return Rollout::Others { definition: primary.task_definition.clone() };
         }
@@ -149,6 +151,11 @@ impl Service {
             true => Rollout::Done,
             false => Rollout::GoesOn,
         }
+    }
+
+    /// The deployment that is to be run.
+    pub fn primary(&self) -> Option<&Deployment> {
+        self.deployments.iter().find(|it| it.status == PRIMARY)
     }
 
     /// What ECS said of it last, on a line of its own; empty: nothing.
@@ -210,6 +217,8 @@ mod tests {
         let back = deployment("PRIMARY", "arn:1", 1);
         let rollout = service(json!([back, broken])).rollout("arn:2");
         assert_eq!(rollout, Rollout::Failed { why: "circuit breaker".into() });
+        let again = deployment("PRIMARY", "arn:2", 0);
+        assert_eq!(service(json!([broken, again])).rollout("arn:2"), Rollout::GoesOn);
     }
 
     #[test]

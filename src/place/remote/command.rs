@@ -1,11 +1,12 @@
-//! A command of the user's, run in a shell: how it ended, and what it printed.
+//! A command of the user's, or one of ours, run in a shell: how it ended, and what it printed.
 //!
 //! In: its text and variables. Out: its end. Processes that it leaves running go on.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -29,11 +30,26 @@ const TO_END: Duration = Duration::from_secs(2);
 /// Bytes of what it printed that are kept, the last ones.
 const TAIL: u64 = 64 << 10;
 
+/// A command to be run.
+pub struct Order<'a> {
+    pub text: &'a str,
+    pub env: &'a BTreeMap<String, String>,
+    /// At its standard input; empty: nothing is.
+    pub input: &'a str,
+    /// It is ended after this time.
+    pub patience: Duration,
+    /// Its process is written down there before it begins.
+    pub known_by: Option<&'a File>,
+    /// Receives each line of its standard error as it comes; `None`: what it prints is kept alone.
+    pub tell: Option<&'a dyn Fn(&str)>,
+}
+
 /// A command that has ended, or was ended.
 pub struct Ran {
     /// `None`: its time was over.
     pub end: Option<ProcessEnd>,
-    /// What it printed on both its outputs, oldest line first.
+    /// What it printed on both its outputs, oldest line first; what was told only where there is
+    /// nothing else.
     pub lines: Vec<String>,
 }
 
@@ -41,31 +57,34 @@ impl Ran {
     pub fn is_success(&self) -> bool {
         self.end.as_ref().is_some_and(ProcessEnd::is_success)
     }
+
+    pub fn end_in_words(&self) -> String {
+        let end = self.end.as_ref();
+        end.map_or_else(|| "it did not end in time".to_string(), ToString::to_string)
+    }
 }
 
-/// Runs a command to its end, for `patience` at most, or until the user wants to end at once. One
-/// press of Ctrl-C does not reach it: what changes an app is not to be cut off halfway. `known_by`:
-/// its process is written down there before it begins.
+/// Runs a command to its end, for as long as its order says at most, or until the user wants to
+/// end at once. One press of Ctrl-C does not reach it: what changes an app is not to be cut off
+/// halfway.
 ///
 /// # Errors
 /// No shell can be started.
-pub fn run(
-    text: &str,
-    env: &BTreeMap<String, String>,
-    patience: Duration,
-    stop: &StopSignal,
-    known_by: Option<&File>,
-) -> io::Result<Ran> {
-    // A file rather than a pipe: a daemon that it leaves behind may go on printing.
-    let mut printed = File::from(memfd_create("printed", MemfdFlags::CLOEXEC)?);
-    let mut child = shell(text, env, known_by)
-        .stdin(Stdio::null())
+pub fn run(order: &Order<'_>, stop: &StopSignal) -> io::Result<Ran> {
+    // Files rather than pipes: a daemon that it leaves behind may go on printing.
+    let mut printed = in_memory("printed")?;
+    let mut said = order.tell.map(Said::new).transpose()?;
+    let errors = said.as_ref().map_or(&printed, |said| &said.file).try_clone()?;
+    let mut child = shell(order.text, order.env, order.known_by)
+        .stdin(given(order.input)?)
         .stdout(printed.try_clone()?)
-        .stderr(printed.try_clone()?)
+        .stderr(errors)
         .spawn()?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + order.patience;
     let end = loop {
-        if let Some(status) = child.try_wait()? {
+        let ended = child.try_wait()?;
+        said.iter_mut().for_each(Said::hand_on);
+        if let Some(status) = ended {
             break Some(status.into());
         }
         if Instant::now() >= deadline || stop.requested() == StopRequest::Now {
@@ -74,7 +93,54 @@ pub fn run(
         }
         thread::sleep(LOOK);
     };
-    Ok(Ran { end, lines: tail(&mut printed)? })
+    let lines = match (tail(&mut printed)?, said) {
+        (none, Some(mut said)) if none.is_empty() => tail(&mut said.file)?,
+        (lines, _) => lines,
+    };
+    Ok(Ran { end, lines })
+}
+
+/// What a command prints on its standard error, handed on line by line.
+struct Said<'a> {
+    file: File,
+    /// Bytes of it that were handed on.
+    told: u64,
+    tell: &'a dyn Fn(&str),
+}
+
+impl<'a> Said<'a> {
+    fn new(tell: &'a dyn Fn(&str)) -> io::Result<Self> {
+        Ok(Self { file: in_memory("said")?, told: 0, tell })
+    }
+
+    /// Hands on the lines that are new and whole. Read in place: the command writes on where the
+    /// file's own position is.
+    fn hand_on(&mut self) {
+        let length = self.file.metadata().map_or(0, |it| it.len());
+        let mut new = vec![0; length.saturating_sub(self.told).min(TAIL) as usize];
+        // What cannot be read now is kept, and read in the end.
+        let read = self.file.read_at(&mut new, self.told).unwrap_or(0);
+        let Some(last) = new[..read].iter().rposition(|byte| *byte == b'\n') else { return };
+        self.told += last as u64 + 1;
+        let text = String::from_utf8_lossy(&new[..last]);
+        let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+        lines.for_each(|line| (self.tell)(line));
+    }
+}
+
+fn in_memory(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+}
+
+/// A command's standard input.
+fn given(input: &str) -> io::Result<Stdio> {
+    if input.is_empty() {
+        return Ok(Stdio::null());
+    }
+    let mut file = in_memory("input")?;
+    file.write_all(input.as_bytes())?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 /// A shell for a command, in a session of its own: without a terminal, so that what would ask
@@ -143,11 +209,19 @@ fn tail(file: &mut File) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
-    fn run_for(text: &str, patience: Duration) -> Ran {
+    fn run_with(text: &str, patience: Duration, stop: &StopSignal) -> Ran {
         let env = BTreeMap::from([("WORKERS".to_string(), "3".to_string())]);
-        run(text, &env, patience, &StopSignal::default(), None).unwrap()
+        let order =
+            Order { text, env: &env, input: "given\n", patience, known_by: None, tell: None };
+        run(&order, stop).unwrap()
+    }
+
+    fn run_for(text: &str, patience: Duration) -> Ran {
+        run_with(text, patience, &StopSignal::default())
     }
 
     #[test]
@@ -161,6 +235,36 @@ mod tests {
         assert!(run_for("true", Duration::from_secs(20)).is_success());
         let killed = run_for("kill -9 $$", Duration::from_secs(20));
         assert_eq!(killed.end, Some(ProcessEnd::Signal(9)));
+        assert_eq!(run_for("cat", Duration::from_secs(20)).lines, ["given"]);
+    }
+
+    #[test]
+    fn what_it_says_meanwhile_is_told_before_it_ends_and_line_by_line() {
+        let told = RefCell::new(Vec::new());
+        let folder = tempfile::tempdir().unwrap();
+        let go = folder.path().join("go");
+        // Who is told the first line lets it go on.
+        let tell = |line: &str| {
+            told.borrow_mut().push(line.to_string());
+            std::fs::write(&go, "").unwrap();
+        };
+        let text = format!(
+            "echo out; echo first >&2; printf half >&2; \
+             until [ -e {} ]; do sleep 0.02; done; echo ' and half' >&2; exit 3",
+            go.display()
+        );
+        let order = Order {
+            text: &text,
+            env: &BTreeMap::new(),
+            input: "",
+            patience: Duration::from_secs(20),
+            known_by: None,
+            tell: Some(&tell),
+        };
+        let ran = run(&order, &StopSignal::default()).unwrap();
+        assert_eq!(ran.end, Some(ProcessEnd::ExitStatus(3)));
+        assert_eq!(told.into_inner(), ["first", "half and half"]);
+        assert_eq!(ran.lines, ["out"]);
     }
 
     #[test]
@@ -189,8 +293,6 @@ mod tests {
         let stop = StopSignal::default();
         stop.raise();
         stop.raise();
-        let ran =
-            run("sleep 600", &BTreeMap::new(), Duration::from_secs(600), &stop, None).unwrap();
-        assert_eq!(ran.end, None);
+        assert_eq!(run_with("sleep 600", Duration::from_secs(600), &stop).end, None);
     }
 }

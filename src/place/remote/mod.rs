@@ -6,7 +6,9 @@
 
 mod away;
 mod command;
+mod host;
 mod note;
+mod put_back;
 mod settings;
 mod shell;
 
@@ -17,9 +19,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::away::Away;
-use self::command::Ran;
+use self::command::{Order, Ran};
 use self::note::{Note, NoteError, Written};
-pub use self::settings::{Destination, RemoteSettings, boot_patience};
+pub use self::put_back::{PutBack, restore};
+use self::put_back::{in_words, put_back};
+pub use self::settings::{Destination, Ours, RemoteSettings, boot_patience};
 use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
 use super::watching;
@@ -31,14 +35,14 @@ use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
-    BOOT_TIMEOUT_MOST, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark,
-    Configuration, LiveSecond, LoadSecond, Machine, MachineDoubt, Remark, Secrets, StopRequest,
-    StopSignal, Target, Task, Variant, Warning,
+    BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark, Configuration, LiveSecond,
+    LoadSecond, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest, StopSignal, Target, Task,
+    Variant, Warning,
 };
 
-/// To put it back; and where the user wants to end at once.
-const RESTORE_PATIENCE: Duration = Duration::from_secs(900);
-const RESTORE_PATIENCE_AT_ONCE: Duration = Duration::from_secs(180);
+/// The exit status by which a command of ours says that the session cannot go on, whatever setting
+/// is tried next: the status of what may be done again later, as sysexits.h has it.
+pub const ENDS_SESSION: u8 = 75;
 
 /// Time for an app that answers something else than 2xx to answer better.
 const WARMING_UP: Duration = Duration::from_secs(10);
@@ -46,11 +50,11 @@ const WARMING_UP: Duration = Duration::from_secs(10);
 /// Between two questions whether it is ready.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Between two looks whether a command that was left has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
 /// One such question.
 const TO_ANSWER: Duration = Duration::from_secs(10);
+
+/// To say whether the app still runs with what was applied.
+const TO_CHECK: Duration = Duration::from_secs(300);
 
 /// Has the names of the variables that a command is given.
 const VARIABLES: &str = "SWEETSPOT_VARIABLES";
@@ -59,9 +63,6 @@ const VALUE: &str = "SWEETSPOT_VALUE_";
 
 /// Has the seconds that are left to a command which applies a setting, and to what comes after it.
 const WITHIN: &str = "SWEETSPOT_WITHIN_S";
-
-/// The variable that tells a command which puts an app back where its session ran it.
-const FOLDER: &str = "SWEETSPOT_FOLDER";
 
 /// An app elsewhere as a place for trials.
 pub struct Remote {
@@ -72,6 +73,8 @@ pub struct Remote {
     running: Option<Running>,
     /// Sends the loads, from the first one on, where another host does.
     away: Option<Away>,
+    /// Cores of the machine that it runs on; `None`: nobody could look.
+    processors: Option<u32>,
     born: Instant,
 }
 
@@ -89,13 +92,28 @@ enum Answered {
 }
 
 impl Remote {
-    /// Nothing is changed before the first start.
+    /// Nothing is changed before the first start. Where a shell can be had there, it is asked what
+    /// the app runs on.
     ///
     /// # Errors
     /// Another session changes the app, or has left it changed.
-    pub fn new(settings: RemoteSettings, stop: StopSignal) -> Result<Self, PlaceError> {
+    pub fn new(mut settings: RemoteSettings, stop: StopSignal) -> Result<Self, PlaceError> {
         note::check(&note::beside(&settings.store)).map_err(in_words)?;
-        Ok(Self { settings, stop, changed: None, running: None, away: None, born: Instant::now() })
+        settings.files.iter().try_for_each(write).map_err(in_words)?;
+        let seen = settings.observe.as_ref().map(|observe| host::look(observe, &stop));
+        let seen = seen.unwrap_or_default();
+        let Machine { cpu_model, kernel, .. } = &mut settings.machine;
+        seen.cpu_model.into_iter().for_each(|it| *cpu_model = it);
+        seen.kernel.into_iter().for_each(|it| *kernel = it);
+        Ok(Self {
+            settings,
+            stop,
+            changed: None,
+            running: None,
+            away: None,
+            processors: seen.processors,
+            born: Instant::now(),
+        })
     }
 
     /// Has the app run with a setting. The inner error: it could not be had to.
@@ -110,8 +128,31 @@ impl Remote {
         if ran.is_success() {
             return Ok(Ok(()));
         }
+        let ends_session = ProcessEnd::ExitStatus(ENDS_SESSION.into());
+        if self.settings.ours.is_some() && ran.end.as_ref() == Some(&ends_session) {
+            return Err(self.over(&ran));
+        }
         let end = BootEnd::NotApplied { how: ran.end };
         Ok(Err(self.failure(BootFailureKind::Exited, end, &ran.lines)))
+    }
+
+    /// Whether what was measured is what was applied; where nobody can tell, it is taken to be.
+    fn check(&self) -> Result<(), PlaceError> {
+        let Some(ours) = &self.settings.ours else { return Ok(()) };
+        let ran = self.run(&ours.check, &BTreeMap::new(), Instant::now() + TO_CHECK)?;
+        // Ended in the middle of it, it says nothing.
+        match ran.is_success() || self.stop.requested() == StopRequest::Now {
+            true => Ok(()),
+            false => Err(self.over(&ran)),
+        }
+    }
+
+    /// The session cannot go on, in the words of the command that says so.
+    fn over(&self, ran: &Ran) -> PlaceError {
+        let lines = self.settings.secrets.mask_lines(&ran.lines);
+        let said = if lines.is_empty() { ran.end_in_words() } else { lines.join("\n") };
+        let url = &self.settings.to.url;
+        PlaceError::Elsewhere(format!("the app at {url} cannot be measured any further: {said}"))
     }
 
     /// Waits until the user's own command says that the app is ready, and then until it answers.
@@ -214,8 +255,22 @@ impl Remote {
         let patience = deadline.saturating_duration_since(Instant::now());
         let mut env = env.clone();
         env.insert(WITHIN.to_string(), patience.as_secs().to_string());
-        let known_by = self.changed.as_ref().map(Note::command);
-        command::run(text, &env, patience, &self.stop, known_by).map_err(no_shell)
+        let tell = |line: &str| self.tell(line);
+        let order = Order {
+            text,
+            env: &env,
+            input: "",
+            patience,
+            known_by: self.changed.as_ref().map(Note::command),
+            tell: self.settings.ours.is_some().then_some(&tell as &dyn Fn(&str)),
+        };
+        command::run(&order, &self.stop).map_err(no_shell)
+    }
+
+    /// What a command of ours says meanwhile.
+    fn tell(&self, line: &str) {
+        let Some(ours) = &self.settings.ours else { return };
+        (ours.tell)(&self.settings.secrets.mask_lines(&[line.to_string()]).concat());
     }
 
     fn failure(&self, kind: BootFailureKind, end: BootEnd, lines: &[String]) -> BootFailure {
@@ -282,7 +337,11 @@ impl Place for Remote {
     fn warnings(&self) -> Vec<Warning> {
         let cores = self.settings.machine.cores.get();
         let shared = MachineDoubt::GeneratorSharesCores { cores };
-        self.is_here().then(|| shared.into()).into_iter().collect()
+        let there = self.processors.map(f64::from).filter(|there| *there < cores);
+        let fewer =
+            there.map(|usable_cores| MachineDoubt::FewerCores { asked_cores: cores, usable_cores });
+        let shared = self.is_here().then_some(shared);
+        shared.into_iter().chain(fewer).map(Warning::from).collect()
     }
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
@@ -310,7 +369,6 @@ impl Place for Remote {
             let folder = folder.and_then(|it| it.to_str().map(str::to_string));
             let note = Note::write(&note, &Written { url, restore, folder });
             self.changed = Some(note.map_err(in_words)?);
-            self.settings.files.iter().try_for_each(write).map_err(in_words)?;
         }
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
         let env = environment(&app, configuration, !self.settings.hands_on);
@@ -373,6 +431,7 @@ impl Place for Remote {
         let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
         let secrets = &self.settings.secrets;
         let monitor = shell.map_or_else(watching::nothing, |shell| shell.record(origin, secrets));
+        self.check()?;
         Ok(Observed { load, monitor, failure: None })
     }
 
@@ -380,7 +439,9 @@ impl Place for Remote {
         self.running = None;
         let Some(note) = self.changed.take() else { return Ok(()) };
         let restore = (&*self.settings.restore, &BTreeMap::new());
-        put_back(note, restore, &self.stop).map(drop).map_err(|lines| {
+        let tell = |line: &str| self.tell(line);
+        let tell = self.settings.ours.is_some().then_some(&tell as &dyn Fn(&str));
+        put_back(note, restore, &self.stop, tell).map(drop).map_err(|lines| {
             let said = self.settings.secrets.mask_lines(&lines).join("\n");
             PlaceError::Elsewhere(format!(
                 "the app at {} could not be put back; do it with 'sweetspot restore{}'\n{said}",
@@ -435,99 +496,6 @@ fn write((path, text): &(PathBuf, String)) -> Result<(), NoteError> {
     let failed = |source| NoteError::File { path: path.clone(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
     make_own_folder(folder).and_then(|()| replace(path, text.as_bytes())).map_err(failed)
-}
-
-/// Runs the command, and removes the note of it. The press that ended the session does not end
-/// this, and no other does. What it printed; the error: with how it ended.
-fn put_back(
-    note: Note,
-    (restore, env): (&str, &BTreeMap<String, String>),
-    stop: &StopSignal,
-) -> Result<Vec<String>, Vec<String>> {
-    let patience = match stop.requested() {
-        StopRequest::Now => RESTORE_PATIENCE_AT_ONCE,
-        StopRequest::None | StopRequest::Finish => RESTORE_PATIENCE,
-    };
-    let no_stop = StopSignal::default();
-    let ran = command::run(restore, env, patience, &no_stop, Some(note.command()));
-    let ran = ran.map_err(|error| vec![error.to_string()])?;
-    if ran.is_success() {
-        return note.remove().map(|()| ran.lines).map_err(|error| vec![error.to_string()]);
-    }
-    let end = ran.end.map_or_else(|| "it did not end in time".to_string(), |end| end.to_string());
-    Err([ran.lines, vec![end]].concat())
-}
-
-/// What was put back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutBack {
-    /// Where the app answers.
-    pub url: String,
-    /// What the command printed that did it.
-    pub said: Vec<String>,
-}
-
-/// Puts back what a session that was cut off has left, by the note beside its store. `None`:
-/// nothing was left. `secrets` are masked in what the command prints;
-/// `tell` is told the process that is waited for, where that session's last command still runs.
-///
-/// # Errors
-/// That session or its command goes on, or the command that puts it back fails: with what it
-/// printed.
-pub fn restore(
-    store: &Path,
-    secrets: &Secrets,
-    stop: &StopSignal,
-    tell: &mut dyn FnMut(u32),
-) -> Result<Option<PutBack>, PlaceError> {
-    let left = Note::take_up(&note::beside(store)).map_err(in_words)?;
-    let Some((note, written)) = left else { return Ok(None) };
-    await_command(&note, stop, tell)?;
-    let there = written.folder.map(|folder| (FOLDER.to_string(), folder));
-    let restore = match &there {
-        Some(_) => format!("cd -- \"${FOLDER}\" || exit\n{}", written.restore),
-        None => written.restore,
-    };
-    let env = there.into_iter().collect();
-    let said = put_back(note, (&restore, &env), stop).map_err(|lines| {
-        PlaceError::Elsewhere(format!(
-            "the app at {} could not be put back:\n{}",
-            written.url,
-            secrets.mask_lines(&lines).join("\n")
-        ))
-    })?;
-    Ok(Some(PutBack { url: written.url, said: secrets.mask_lines(&said) }))
-}
-
-/// Waits until nothing changes the app any more.
-fn await_command(
-    note: &Note,
-    stop: &StopSignal,
-    tell: &mut dyn FnMut(u32),
-) -> Result<(), PlaceError> {
-    let began = Instant::now();
-    let mut is_told = false;
-    while let Some(pid) = note.command_left() {
-        if !std::mem::replace(&mut is_told, true) {
-            tell(pid);
-        }
-        if stop.is_raised() {
-            return Err(PlaceError::Stopped);
-        }
-        if began.elapsed() > BOOT_TIMEOUT_MOST {
-            let why = format!(
-                "a command of the session that was cut off still changes the app (process {pid}); \
-                 end it, and put the app back then"
-            );
-            return Err(PlaceError::Elsewhere(why));
-        }
-        thread::sleep(LOOK_AGAIN);
-    }
-    Ok(())
-}
-
-fn in_words(error: NoteError) -> PlaceError {
-    PlaceError::Elsewhere(error.to_string())
 }
 
 fn no_shell(source: std::io::Error) -> PlaceError {

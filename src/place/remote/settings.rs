@@ -33,10 +33,20 @@ pub struct Destination {
     pub tls: Option<TlsSettings>,
 }
 
+/// What commands of ours, which this program runs as itself, say beside whether they did it. By
+/// `ENDS_SESSION` they say that no other setting can be had either.
+pub struct Ours {
+    /// Run after each load: succeeds where the app that was measured is the one that was applied.
+    pub check: String,
+    /// Receives what they say on their standard error, line by line as it comes.
+    pub tell: Box<dyn Fn(&str) + Send + Sync>,
+}
+
 /// An app elsewhere. No `Debug`: its commands may hold secrets.
 pub struct RemoteSettings {
     pub to: Destination,
-    /// What it may use there.
+    /// What it may use there; the processor's name and the kernel as far as anybody knows them
+    /// before a shell there is asked.
     pub machine: Machine,
     /// What it runs with before anything is changed; `None`: nobody said.
     pub today: Option<Configuration>,
@@ -59,6 +69,8 @@ pub struct RemoteSettings {
     /// The commands are those of a program that variables of the app's could change, and which
     /// hands them on by itself.
     pub hands_on: bool,
+    /// The commands are ours; `None`: they are the user's, or another program's.
+    pub ours: Option<Ours>,
     /// Files that these commands need, written before the first: absolute paths and texts.
     pub files: Vec<(PathBuf, String)>,
     /// Another host sends the loads; `None`: this one does.

@@ -43,7 +43,9 @@ pub fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Option<MachineDiffe
     let (Some(a), Some(b)) = (a, b) else {
         return Some(MachineDifference::MachineNotKnown);
     };
-    let is_same = a.cpu_model == b.cpu_model && a.cores == b.cores;
+    // Of what nobody could look at it cannot be said that it differs.
+    let models = a.known_cpu_model().zip(b.known_cpu_model());
+    let is_same = models.is_none_or(|(a, b)| a == b) && a.cores == b.cores;
     (!is_same).then(|| MachineDifference::MeasuredElsewhere { a: a.clone(), b: b.clone() })
 }
 
@@ -74,7 +76,8 @@ pub fn differences(a: &Story, b: &Story) -> Vec<Stated<Difference>> {
     let planned = planned.filter(|both| !is_same_memory(both));
     told.extend(planned.map(|[a, b]| Difference::PlannedOtherwise { a, b }));
     if let (Some(a), Some(b)) = (&a.machine, &b.machine) {
-        told.extend(named(NamedPart::Kernel, &a.kernel, &b.kernel));
+        let kernels = a.known_kernel().zip(b.known_kernel());
+        told.extend(kernels.and_then(|(a, b)| named(NamedPart::Kernel, a, b)));
         let (a, b) = (a.memory_bytes, b.memory_bytes);
         if !are_alike(a, b) {
             told.push(Difference::ServerMemoryDiffers { a, b });
@@ -123,6 +126,7 @@ pub fn named(story: &Story, workers: u16, threads: u16) -> NamedSetting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Cores;
 
     #[test]
     fn a_mix_is_comparable_where_each_targets_goal_is_the_same() {
@@ -137,6 +141,25 @@ mod tests {
             let refused = loads(&story(one), &story(other));
             let differ = matches!(refused[..], [CompareRefusal::GoalsDiffer { .. }]);
             assert_eq!((refused.is_empty(), differ), (is_same, !is_same), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_processor_that_nobody_could_look_at_is_not_another() {
+        let machine = |cpu_model: &str, cores: f64| Machine {
+            cpu_model: cpu_model.to_string(),
+            cores: Cores::new(cores).unwrap(),
+            memory_bytes: Bytes(1 << 30),
+            kernel: Machine::UNKNOWN.to_string(),
+        };
+        for (a, b, is_same) in [
+            (("EPYC", 2.0), ("EPYC", 2.0), true),
+            (("EPYC", 2.0), ("Xeon", 2.0), false),
+            (("EPYC", 2.0), (Machine::UNKNOWN, 2.0), true),
+            (("EPYC", 2.0), (Machine::UNKNOWN, 4.0), false),
+        ] {
+            let [one, other] = [a, b].map(|(model, cores)| machine(model, cores));
+            assert_eq!(machines(Some(&one), Some(&other)).is_none(), is_same, "{a:?} {b:?}");
         }
     }
 

@@ -8,7 +8,7 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::asked::{Api, AskError};
+use super::asked::{Api, AskError, Tell};
 use super::counted::{Counted, observed};
 use super::metrics::Named;
 use super::range::{Blocks, Range};
@@ -94,9 +94,9 @@ pub struct Datadog {
 pub type Asked<'a> = (Side, &'a String, Blocks);
 
 impl Datadog {
-    pub fn new(peer: Peer) -> Self {
+    pub fn new(peer: Peer, tell: Tell) -> Self {
         let hint = "DD_SITE is the site of your account, such as datadoghq.eu";
-        Self { api: Api { peer, who: "Datadog", hint } }
+        Self { api: Api { peer, who: "Datadog", hint, tell } }
     }
 
     /// Both sides by the first operation that both have requests of.

@@ -1,6 +1,6 @@
 //! Asks a Prometheus by its HTTP API.
 //!
-//! In: PromQL. Out: numbers, or what it said instead. It is asked once; its own limits hold.
+//! In: PromQL. Out: numbers, or what it said instead. Its own limits hold.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::asked::{Api, AskError};
+use super::asked::{Api, AskError, Tell};
 use super::metrics::NoLatency;
 use super::range::{Blocks, Range};
 use crate::http_client::Peer;
@@ -66,9 +66,9 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    pub fn new(peer: Peer) -> Self {
+    pub fn new(peer: Peer, tell: Tell) -> Self {
         let hint = "the address is that in front of /api/v1, such as http://127.0.0.1:9090";
-        Self { api: Api { peer, who: "Prometheus", hint }, remarks: RefCell::default() }
+        Self { api: Api { peer, who: "Prometheus", hint, tell }, remarks: RefCell::default() }
     }
 
     /// What it remarked of its answers.

@@ -2,6 +2,7 @@
 //!
 //! In: the question. Out: p95, throughput and errors, and what there is to say of them.
 
+use super::asked::Tell;
 use super::blocks::{BlocksOfBoth, blocks};
 use super::counted::UNSEEN;
 use super::datadog::{Datadog, check, names};
@@ -16,7 +17,7 @@ use crate::terms::{FigureLeftOut, Side};
 /// Datadog is not reached, says no, or counted no request of a side; a scope is none.
 pub fn of_traces(
     question: &Question,
-    peer: Peer,
+    (peer, tell): (Peer, Tell),
     named: &[Named],
     now_s: i64,
 ) -> Result<(BlocksOfBoth, Recorded), ObserveError> {
@@ -27,7 +28,7 @@ pub fn of_traces(
     for (side, scope, _) in sides {
         check(side, scope)?;
     }
-    let (a, b) = Datadog::new(peer).read_both(sides, &names)?;
+    let (a, b) = Datadog::new(peer, tell).read_both(sides, &names)?;
     let left_out = UNSEEN.map(|figure| FigureLeftOut::NotInTraces { figure }).into();
     Ok((both, Recorded { a, b, left_out, notes }))
 }

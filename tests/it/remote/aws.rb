@@ -3,7 +3,9 @@
 # real one takes and nothing else, and runs a real Puma where ECS runs a task. A deployment goes on
 # while it is asked about: what ran before is drained, the new task comes up or fails. HOST_FOLDER
 # is the account: state.json what it holds, `denied` an operation that the credentials may not do,
-# `throttled` how many of the next questions are too many.
+# `expired` that they are no longer good, `throttled` how many of the next questions are too many,
+# `stuck` that no task starts any more, `others` when somebody else deploys: "2 deploying", while the
+# second setting comes up, or "2 measured", once it is up and asked about again.
 require "json"
 require "socket"
 
@@ -52,6 +54,9 @@ known = TAKES.keys[OWNERS.fetch(service) { refuse 252, "aws: no service #{servic
 refuse 252, "aws: #{service} has no #{operation}" unless known.include?(operation)
 odd = given.keys - TAKES.fetch(operation)
 refuse 252, "aws: #{operation} takes no #{odd.join(", ")}" unless odd.empty?
+if File.exist?(AT["expired"])
+  fail_with("ExpiredTokenException", operation, "The security token included in the request is expired")
+end
 denied = File.exist?(AT["denied"]) ? File.read(AT["denied"]).strip : nil
 fail_with("AccessDeniedException", operation, "not authorized") if denied == operation
 
@@ -79,7 +84,7 @@ start = lambda do |arn|
   web = definition[arn]["containerDefinitions"].find { |it| it["name"] == "web" }
   env = web["environment"].to_h { |it| it.values_at("name", "value") }
   # One that does not start.
-  next false if env["RAILS_MAX_THREADS"] == "7"
+  next false if env["RAILS_MAX_THREADS"] == "7" || File.exist?(AT["stuck"])
   clean = { "PATH" => ENV["PATH"].split(":").reject { |it| it.end_with?("/tools") }.join(":") }
   threads = env.fetch("RAILS_MAX_THREADS")
   address = File.read(AT["address"]).strip
@@ -97,6 +102,37 @@ is_up = lambda do
   true
 rescue SystemCallError
   false
+end
+
+# From now on the service runs so many tasks of a revision.
+deploy = lambda do |arn, tasks, is_afresh|
+  is_new = shop["taskDefinition"] != arn || is_afresh
+  shop.merge!("taskDefinition" => arn, "desiredCount" => tasks)
+  if is_new
+    stop.call
+    old = shop["deployments"].map { |it| it.merge("status" => "ACTIVE", "rolloutState" => "") }
+    state["begun"] = state["begun"].to_i + 1
+    newest = { "id" => "ecs-svc/#{state["begun"]}", "status" => "PRIMARY", "pendingCount" => 0,
+      "rolloutState" => "IN_PROGRESS", "taskDefinition" => arn, "runningCount" => 0,
+      "failedTasks" => 0 }
+    shop["deployments"] = [newest, *old]
+  end
+  newest = shop["deployments"].first
+  newest["desiredCount"] = tasks
+  newest["runningCount"] = tasks unless is_new
+end
+
+# Somebody else deploys a revision of their own.
+others = lambda do
+  next unless File.exist?(AT["others"])
+  number, moment = File.read(AT["others"]).split
+  has_settled = shop["deployments"].first["rolloutState"] == "COMPLETED"
+  next if state["begun"].to_i < number.to_i || has_settled != (moment == "measured")
+  File.delete(AT["others"])
+  arn = "#{PREFIX}shop:8"
+  first = state["definitions"].first
+  state["definitions"] << first.merge("taskDefinitionArn" => arn, "revision" => 8)
+  deploy[arn, shop["desiredCount"], false]
 end
 
 # As far as a deployment has come since it was last looked at.
@@ -119,6 +155,7 @@ answer =
   when "describe-services"
     fail_with("ClusterNotFoundException", operation, "none") if given["cluster"] != "prod"
     if given["services"] == "shop"
+      others.call
       go_on.call
       { services: [shop], failures: [] }
     else
@@ -140,18 +177,8 @@ answer =
     state["definitions"] << made
     { taskDefinition: made }
   when "update-service"
-    is_new = shop["taskDefinition"] != given["taskDefinition"] || given["forceNewDeployment"]
-    shop.merge!(given.slice("taskDefinition", "desiredCount", "healthCheckGracePeriodSeconds"))
-    if is_new
-      stop.call
-      old = shop["deployments"].map { |it| it.merge("status" => "ACTIVE", "rolloutState" => "") }
-      newest = { "status" => "PRIMARY", "rolloutState" => "IN_PROGRESS", "pendingCount" => 0,
-        "taskDefinition" => given["taskDefinition"], "runningCount" => 0, "failedTasks" => 0 }
-      shop["deployments"] = [newest, *old]
-    end
-    newest = shop["deployments"].first
-    newest["desiredCount"] = given["desiredCount"]
-    newest["runningCount"] = given["desiredCount"] unless is_new
+    shop.merge!(given.slice("healthCheckGracePeriodSeconds"))
+    deploy[given["taskDefinition"], given["desiredCount"], given["forceNewDeployment"]]
     { service: shop }
   when "list-tasks"
     { taskArns: state["stopped"] ? ["arn:task"] : [] }

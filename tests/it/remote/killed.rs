@@ -1,9 +1,11 @@
 //! Killed at random moments, by `KILLS` as many as one likes: what `sweetspot restore` puts back is
 //! as it was, whatever was being changed.
 
+use std::fs;
 use std::time::Duration;
 
-use super::{Account, Elsewhere, note};
+use super::ecs::Account;
+use super::{Elsewhere, note};
 use crate::failures::killed::random;
 use crate::failures::site::{Running, Site};
 
@@ -45,4 +47,40 @@ fn a_service_of_ecs_is_put_back_whenever_its_session_was_killed() {
         account.assert_as_before();
     }
     account.site.nothing_left.check();
+}
+
+/// What puts it back is killed too, with the command that it runs.
+#[test]
+fn a_service_of_ecs_is_put_back_whenever_its_restore_was_killed() {
+    let account = Account::new();
+    let mut seed = 2031;
+    for number in 0..kills() {
+        account.kill_a_tune();
+        let restore = account.site.command(&["restore"]);
+        let mut running = Running::begin(account.with_tools(restore));
+        let moment = Duration::from_secs_f64(3.0 * random(&mut seed));
+        // It may be over before.
+        running.wait_for("no line says this", moment);
+        running.signal(libc::SIGKILL);
+        running.end();
+        kill_command_of(&account.site);
+        let restored = account.restore();
+        assert_eq!(restored.code, Some(0), "kill {number}: {restored:?}");
+        account.assert_as_before();
+    }
+    account.site.nothing_left.check();
+}
+
+/// The command that a killed `restore` has left, where it still runs.
+fn kill_command_of(site: &Site) {
+    let mut file = note(site).into_os_string();
+    file.push(".command");
+    let Ok(text) = fs::read_to_string(file) else { return };
+    let Ok(pid) = text.trim().parse::<i32>() else { return };
+    let is_ours = fs::read(format!("/proc/{pid}/cmdline"))
+        .is_ok_and(|words| words.split(|byte| *byte == 0).any(|word| word == b"__ecs"));
+    if is_ours {
+        // SAFETY: two integers; the process is the command, by its own arguments.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
 }

@@ -134,9 +134,7 @@ fn judge(receiver: &Receiver, reply: &Reply, attempt: u32) -> Result<(), (PushEr
         };
     }
     let again = match status {
-        429 | 502 | 503 | 504 => {
-            Again::After(retry_after(reply.retry_after.as_deref(), SystemTime::now()))
-        }
+        429 | 502 | 503 | 504 => Again::After(reply.asked_wait(SystemTime::now())),
         _ => Again::Never,
     };
     let said = said(&otlp::message(body));
@@ -161,31 +159,9 @@ fn said(message: &str) -> String {
     }
 }
 
-/// Seconds, or a date.
-fn retry_after(value: Option<&str>, now: SystemTime) -> Option<Duration> {
-    let value = value?;
-    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than a number has are as long as any wait.
-        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
-    }
-    let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-    let at = SystemTime::from(date);
-    Some(at.duration_since(now).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        let read = |value: &str| retry_after(Some(value), now);
-        assert_eq!(read("7"), Some(Duration::from_secs(7)));
-        assert_eq!(read("Tue, 14 Nov 2023 22:13:25 GMT"), Some(Duration::from_secs(5)));
-        assert_eq!(read("Tue, 14 Nov 2023 22:13:00 GMT"), Some(Duration::ZERO));
-        assert_eq!(read("soon"), None);
-    }
 
     #[test]
     fn what_is_typed_names_a_protocol_and_an_address() {

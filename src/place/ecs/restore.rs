@@ -1,0 +1,259 @@
+//! A service is put back to what it was before the first setting. What somebody else has set since
+//! stays, and is told.
+//!
+//! In: what was written down. Out: what stays. Each part is put back whatever has become of the
+//! others; until all of it is, what was written down is kept, and it can be done again.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::around::{self, SHORT_DRAIN};
+use super::deploying::{GRACE_S, TASKS, deregister, describe, update, wait};
+use super::error::EcsError;
+use super::name::ServiceName;
+use super::record::Before;
+use super::service::{Rollout, Service};
+
+/// To run again what it ran.
+const PATIENCE: Duration = Duration::from_secs(14 * 60 + 30);
+
+/// How a service was put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub name: ServiceName,
+    /// Empty: it is as it was.
+    pub left: Vec<Left>,
+}
+
+/// What stays as somebody else has set it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// The revision that it runs.
+    Definition {
+        now: String,
+    },
+    Tasks {
+        before: u32,
+        now: u32,
+    },
+    /// How long a young task may be called unhealthy.
+    Grace {
+        before_s: u32,
+        now_s: u32,
+    },
+    /// How long a target group lets a task that ends finish.
+    Drain {
+        group: String,
+        before_s: String,
+        now_s: String,
+    },
+    /// What of its scaling is suspended.
+    Scaling,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Definition { now } => {
+                write!(f, "{now}, which somebody else deployed meanwhile, is left running")
+            }
+            Self::Tasks { before, now } => write!(
+                f,
+                "the number of tasks is left at {now}, as somebody else set it meanwhile (it was \
+                 {before})"
+            ),
+            Self::Grace { before_s, now_s } => write!(
+                f,
+                "the grace period for health checks is left at {now_s} s, as somebody else set it \
+                 meanwhile (it was {before_s} s)"
+            ),
+            Self::Drain { group, before_s, now_s } => write!(
+                f,
+                "the time in which target group {group} lets a task finish is left at {now_s} s, \
+                 as somebody else set it meanwhile (it was {before_s} s)"
+            ),
+            Self::Scaling => {
+                f.write_str("what of its scaling is suspended is left as somebody else set it")
+            }
+        }
+    }
+}
+
+/// Puts a service back to what it was before the first setting, and removes what was made for them.
+/// `None`: nothing had been changed.
+///
+/// # Errors
+/// It does not become stable, or AWS says no; done again, it goes on.
+pub fn restore(at: &Path) -> Result<Option<Restored>, EcsError> {
+    let Some(before) = Before::read(at)? else { return Ok(None) };
+    let name = before.service_name(at)?;
+    let now = describe(&name)?;
+    before.refuse_elsewhere(&now.task_definition)?;
+    let mut left = Vec::new();
+    let goal = goal(&before, &now, &mut left);
+    let deployed = deploy(&name, (&before, &now), goal);
+    // Not before that: what ran with our settings would be given all its time to end. And whatever
+    // came of it: what does not come up is not to be left without its scaling.
+    let drained = put_drains_back(&before, &mut left);
+    let scaled = put_scaling_back(&name, &before, &mut left);
+    deployed.and(drained).and(scaled)?;
+    deregister(&before.own_family)?;
+    Before::remove(at)?;
+    Ok(Some(Restored { name, left }))
+}
+
+/// What a service is to run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Goal<'a> {
+    definition: &'a str,
+    tasks: u32,
+    /// `None`: it stays.
+    grace_s: Option<u32>,
+}
+
+/// What it ran, but for what somebody else has set.
+fn goal<'a>(before: &'a Before, now: &'a Service, left: &mut Vec<Left>) -> Goal<'a> {
+    let definition = match before.knows(&now.task_definition) {
+        true => &before.definition,
+        false => {
+            left.push(Left::Definition { now: now.task_definition.clone() });
+            &now.task_definition
+        }
+    };
+    // As a session sets it, or put back already.
+    let is_ours = [TASKS, before.desired_count].contains(&now.desired_count);
+    if !is_ours {
+        left.push(Left::Tasks { before: before.desired_count, now: now.desired_count });
+    }
+    let tasks = if is_ours { before.desired_count } else { now.desired_count };
+    let now_s = now.health_check_grace_period_seconds.unwrap_or(0);
+    let grace_s = before.grace_s.filter(|_| now_s == GRACE_S);
+    if let (Some(before_s), None) = (before.grace_s.filter(|it| *it != now_s), grace_s) {
+        left.push(Left::Grace { before_s, now_s });
+    }
+    Goal { definition, tasks, grace_s }
+}
+
+/// Has it run that, and waits until it does.
+fn deploy(
+    name: &ServiceName,
+    (before, now): (&Before, &Service),
+    goal: Goal<'_>,
+) -> Result<(), EcsError> {
+    // Tasks that did not start count against a deployment until there is another; somebody else's
+    // is theirs to begin again.
+    let has_failed = matches!(now.rollout(goal.definition), Rollout::Failed { .. });
+    let is_begun_again = has_failed && goal.definition == before.definition;
+    update(name, (goal.definition, goal.tasks), goal.grace_s, is_begun_again)?;
+    wait(name, (goal.definition, before), (PATIENCE, "")).map(drop)
+}
+
+fn put_drains_back(before: &Before, left: &mut Vec<Left>) -> Result<(), EcsError> {
+    let mut done = Ok(());
+    for (group, before_s) in &before.drains {
+        done = done.and(put_drain_back((group, before_s), left));
+    }
+    done
+}
+
+fn put_drain_back((group, before_s): (&str, &str), left: &mut Vec<Left>) -> Result<(), EcsError> {
+    match around::drain(group)? {
+        // It says none any more; or it is put back already.
+        None => {}
+        Some(now) if now == before_s => {}
+        Some(now) if now == SHORT_DRAIN => around::set_drain(group, before_s)?,
+        Some(now) => left.push(Left::Drain {
+            group: group.to_string(),
+            before_s: before_s.to_string(),
+            now_s: now,
+        }),
+    }
+    Ok(())
+}
+
+fn put_scaling_back(
+    name: &ServiceName,
+    before: &Before,
+    left: &mut Vec<Left>,
+) -> Result<(), EcsError> {
+    let Some(then) = &before.suspended else { return Ok(()) };
+    match around::suspended(name)? {
+        // Nothing scales it any more; or it is put back already.
+        None => {}
+        Some(now) if now == *then => {}
+        Some(now) if now == around::all_of_it(true) => around::suspend(name, then)?,
+        Some(_) => left.push(Left::Scaling),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn before() -> Before {
+        Before {
+            name: "prod/shop".into(),
+            definition: "arn:aws:ecs:eu-west-1:1:task-definition/shop:7".into(),
+            own_family: "shop-sweetspot".into(),
+            desired_count: 2,
+            grace_s: Some(30),
+            suspended: None,
+            drains: Vec::new(),
+            deployment: None,
+        }
+    }
+
+    /// What is put back of a service that is like this now, and what of it is left.
+    fn of(
+        revision: &str,
+        tasks: u32,
+        grace_s: Option<u32>,
+    ) -> (String, u32, Option<u32>, Vec<Left>) {
+        let now = json!({
+            "status": "ACTIVE", "desiredCount": tasks,
+            "taskDefinition": format!("arn:aws:ecs:eu-west-1:1:task-definition/{revision}"),
+            "healthCheckGracePeriodSeconds": grace_s,
+        });
+        let (before, now) = (before(), serde_json::from_value(now).unwrap());
+        let mut left = Vec::new();
+        let Goal { definition, tasks, grace_s } = goal(&before, &now, &mut left);
+        let (_, revision) = definition.rsplit_once('/').unwrap();
+        (revision.to_string(), tasks, grace_s, left)
+    }
+
+    #[test]
+    fn what_a_session_has_set_is_put_back_also_where_a_part_of_it_is_already() {
+        let all = ("shop:7".to_string(), 2, Some(30), Vec::new());
+        assert_eq!(of("shop-sweetspot:3", 1, Some(GRACE_S)), all);
+        assert_eq!(of("shop:7", 2, Some(30)), (all.0.clone(), 2, None, Vec::new()));
+        assert_eq!(of("shop:7", 1, Some(GRACE_S)), all);
+    }
+
+    #[test]
+    fn what_somebody_else_has_set_stays_and_is_told() {
+        let arn = "arn:aws:ecs:eu-west-1:1:task-definition/shop:8".to_string();
+        let deployed = Left::Definition { now: arn };
+        let expected = ("shop:8".to_string(), 2, Some(30), vec![deployed.clone()]);
+        assert_eq!(of("shop:8", 1, Some(GRACE_S)), expected);
+        let others = [Left::Tasks { before: 2, now: 3 }, Left::Grace { before_s: 30, now_s: 0 }];
+        let expected = ("shop:7".to_string(), 3, None, others.to_vec());
+        assert_eq!(of("shop-sweetspot:3", 3, None), expected);
+        let drain =
+            Left::Drain { group: "arn:group".into(), before_s: "300".into(), now_s: "60".into() };
+        for (left, figures) in [
+            (deployed, &["shop:8"][..]),
+            (others[0].clone(), &["3", "was 2"]),
+            (others[1].clone(), &["0 s", "was 30 s"]),
+            (drain, &["arn:group", "60 s", "was 300 s"]),
+            (Left::Scaling, &["scaling"]),
+        ] {
+            let said = left.to_string();
+            let is_said = |figure: &&str| said.contains(*figure);
+            assert!(figures.iter().all(is_said) && said.contains("somebody else"), "{said}");
+        }
+    }
+}
