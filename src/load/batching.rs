@@ -49,6 +49,9 @@ const FEWEST_IN_FLIGHT: usize = 16;
 /// This many ready at once are not few, however many clients there are.
 const MOST_FEW: usize = 32;
 
+/// While clients wait for replies, one reply in this many gathers before the loop wakes.
+const GATHERED: u64 = 2;
+
 /// Decides for one loop whether to sleep through events now, and for how long.
 #[derive(Debug)]
 pub struct Batching {
@@ -178,8 +181,8 @@ impl Batching {
 
     /// How to sleep now while clients wait for replies, when `found` sockets were ready the
     /// last time, with so many `replies`. With few ready at a time the server is the slower side: a
-    /// quarter of the replies gather while it still has enough to do. With most replies there, on
-    /// however few connections, it was waiting for us.
+    /// part of the replies (see `GATHERED`) gathers while it still has enough to do. With most
+    /// replies there, on however few connections, it was waiting for us.
     #[inline]
     pub fn sleep_for_replies(
         &mut self,
@@ -190,17 +193,17 @@ impl Batching {
         let few = (in_flight / 8).min(MOST_FEW);
         let are_few = found < few && replies < in_flight / 4 * 3;
         let are_few = are_few && in_flight >= FEWEST_IN_FLIGHT;
-        let quarter = in_flight as u64 / 4 * self.mean_gap();
+        let gathering = in_flight as u64 / GATHERED * self.mean_gap();
         let is_time = are_few && self.mean_gap() <= DENSE;
-        let span = Span::new(quarter).min(LONGEST_WAIT);
+        let span = Span::new(gathering).min(LONGEST_WAIT);
         self.may_sleep(is_time).then_some(Sleep { span, is_batch: true })
     }
 
     /// A sleep is over; returns what time it is. The wall clock may have been set meanwhile.
     #[inline]
     pub fn woke(&mut self, clock: Clock) -> Nanos {
-        let now = clock.now();
-        self.to_wall = Some(Clock::to_wall(now));
+        let (now, to_wall) = clock.now_and_to_wall();
+        self.to_wall = Some(to_wall);
         if let Some(should) = self.wakes_at.take() {
             self.waking.woke(now - should);
         }
@@ -338,9 +341,10 @@ mod tests {
 
     #[test]
     fn clients_replies_gather_only_while_the_server_is_the_slower_side() {
-        let (mut batching, _) = batching(Span::micros(6), true);
+        let (mut batching, _) = batching(Span::micros(3), true);
         let slept = batching.sleep_for_replies(64, 2, 2).unwrap().span.get();
-        assert!(slept.abs_diff(16 * 6_000) < 1_000, "sixteen replies' time: {slept}");
+        let gathering = 64 / GATHERED * 3_000;
+        assert!(slept.abs_diff(gathering) < 1_000, "the time of these replies: {slept}");
         assert_eq!(batching.sleep_for_replies(64, 8, 8), None, "the loop is behind");
         assert_eq!(batching.sleep_for_replies(64, 2, 48), None, "most, on two connections");
         assert_eq!(batching.sleep_for_replies(8, 0, 0), None, "the server would run dry");

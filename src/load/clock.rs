@@ -20,11 +20,15 @@ impl Clock {
         Nanos::new(monotonic_ns() - self.0)
     }
 
-    /// What is to be added to a time of the load for that of the wall clock, in nanoseconds since
-    /// 1970. `now`: what a clock of the load has just said.
+    /// Now, and what is to be added to a time of the load for that of the wall clock, in
+    /// nanoseconds since 1970.
     #[inline]
-    pub fn to_wall(now: Nanos) -> u64 {
-        nanoseconds(ClockId::Realtime).saturating_sub(now.get())
+    pub fn now_and_to_wall(self) -> (Nanos, u64) {
+        // The wall clock first: who loses the processor in between takes what arrived for later
+        // than it was, and never for earlier.
+        let wall = nanoseconds(ClockId::Realtime);
+        let now = self.now();
+        (now, wall.saturating_sub(now.get()))
     }
 }
 

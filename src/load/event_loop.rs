@@ -171,7 +171,7 @@ impl<'a> EventLoop<'a> {
                 system: cpu.system.saturating_sub(cpu_before.system),
             },
             wall: (clock.now() - began).into(),
-            last_reply: cx.sink.recorder.last_reply,
+            last_reply: cx.sink.recorder.last_reply(),
             last_due: cx.sink.recorder.last_due,
             cut_short_at: cx.scheduler.cut_short_at,
             rows_left_out: cx.sink.rows.left_out,

@@ -16,6 +16,7 @@ mod durations;
 mod error;
 mod event_loop;
 mod exchange;
+mod held;
 mod http2;
 mod lifecycle;
 mod poller;

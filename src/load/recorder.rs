@@ -1,17 +1,19 @@
 //! What became of each request, by the second in which it was due; one recorder a loop, no sharing.
 //!
 //! Seconds are handed over as soon as all of their requests have ended, so that a loop holds at
-//! most as many as the timeout is long.
+//! most as many as the timeout is long. What becomes due and is sent is counted at once; what has
+//! ended is [held](super::held) first, and recorded before anything is said that it changes.
 
 use std::collections::VecDeque;
 
 use super::durations::{Bucket, Durations};
+use super::held::{Held, Outcome};
 use super::lifecycle::{Ended, Pending};
 use super::shape::{Nanos, Span};
 use crate::terms::{ErrorCounts, GOOD_STATUSES, Latencies, LoadSecond, RequestError, TargetSecond};
 
 /// One second of one loop by the clock, to be watched.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct ClockSecond {
     /// From 0.
     pub index: u64,
@@ -118,10 +120,14 @@ impl Tally {
 }
 
 /// Counts what became of the requests of one loop.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Recorder {
     /// How many targets are recorded one by one; 0: none.
     targets: usize,
+    /// No latency counts as longer.
+    timeout: Span,
+    /// What has ended and is not recorded yet.
+    held: Held,
     /// The second of `open[0]`.
     first: u64,
     open: VecDeque<Tally>,
@@ -141,16 +147,33 @@ pub struct Recorder {
     sample_at: Nanos,
     due_since_sample: u64,
     ended_since_sample: u64,
-    /// When the last reply was complete; the start without any.
-    pub last_reply: Nanos,
+    last_reply: Nanos,
     /// When the last request was due.
     pub last_due: Nanos,
 }
 
 impl Recorder {
-    /// One that records this many targets one by one.
-    pub fn new(targets: usize) -> Self {
-        Self { targets, ..Self::default() }
+    /// One that records this many targets one by one, of a load with this timeout.
+    pub fn new(targets: usize, timeout: Span) -> Self {
+        Self {
+            targets,
+            timeout,
+            held: Held::default(),
+            first: 0,
+            open: VecDeque::new(),
+            spare: Vec::new(),
+            now: ClockSecond::default(),
+            latency: Durations::default(),
+            failed_handed_over: 0,
+            failed_before: 0,
+            samples: 0,
+            samples_sum: 0,
+            sample_at: Nanos::START,
+            due_since_sample: 0,
+            ended_since_sample: 0,
+            last_reply: Nanos::START,
+            last_due: Nanos::START,
+        }
     }
 
     /// A request is due.
@@ -180,31 +203,64 @@ impl Recorder {
         self.open(due.second()).bytes_out += bytes as u64;
     }
 
-    /// A request has ended, with this latency as it counts.
+    /// A request has ended. It is recorded with others, or when the record is asked for anything.
     #[inline]
-    pub fn ended(&mut self, ended: &Ended, latency: Span) {
-        self.ended_since_sample += u64::from(ended.at > self.sample_at);
-        let (request, latency) = (&ended.request, Bucket::of(latency));
-        let tally = self.open(request.due.second());
-        tally.ended += 1;
-        tally.bytes_in += ended.bytes_in;
-        tally.results.count(ended.result, latency);
-        if let Some(one) = tally.by_target.get_mut(request.target as usize) {
-            one.count(ended.result, latency);
+    pub fn ended(&mut self, ended: &Ended) {
+        self.held.push(ended);
+        if self.held.is_full() {
+            self.record_held();
         }
-        if ended.result.is_err() {
+    }
+
+    /// Records what is held.
+    // Never inline: the path of every request would carry its code along.
+    #[inline(never)]
+    pub fn record_held(&mut self) {
+        while let Some(outcome) = self.held.pop() {
+            self.record(&outcome);
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, outcome: &Outcome) {
+        let Outcome { due, at, result, marks, .. } = *outcome;
+        self.ended_since_sample += u64::from(at > self.sample_at);
+        let latency = Bucket::of(self.latency(due, at));
+        let tally = self.open(due.second());
+        tally.ended += 1;
+        tally.bytes_in += outcome.bytes_in;
+        tally.results.count(result, latency);
+        if let Some(one) = tally.by_target.get_mut(outcome.target as usize) {
+            one.count(result, latency);
+        }
+        if result.is_err() {
             return;
         }
-        tally.exchange_time.record(ended.exchange_time());
-        tally.cached += u64::from(ended.marks.is_cached);
-        tally.via += u64::from(ended.marks.has_via);
-        tally.retries += u64::from(request.is_retry);
+        tally.exchange_time.record(at - outcome.exchange_start);
+        tally.cached += u64::from(marks.is_cached);
+        tally.via += u64::from(marks.has_via);
+        tally.retries += u64::from(outcome.is_retry);
         self.latency.count(latency);
-        self.last_reply = self.last_reply.max(ended.at);
+        self.last_reply = self.last_reply.max(at);
+    }
+
+    /// The latency, as it counts, of a request that ended at `at`: what is given up counts with the
+    /// timeout, however late that is noticed.
+    #[inline]
+    pub fn latency(&self, due: Nanos, at: Nanos) -> Span {
+        (at - due).min(self.timeout)
+    }
+
+    /// When the last reply was complete; the start without any.
+    pub fn last_reply(&mut self) -> Nanos {
+        self.record_held();
+        self.last_reply
     }
 
     /// The number in flight or waiting is to be known at this time.
     pub fn sample_at(&mut self, time: Nanos) {
+        // What is held ended while the former time counted.
+        self.record_held();
         self.sample_at = time;
         (self.due_since_sample, self.ended_since_sample) = (0, 0);
     }
@@ -212,6 +268,7 @@ impl Recorder {
     /// That time has passed, and now there are so many; since then some may have become due, and
     /// others ended, also while the loop slept.
     pub fn sample(&mut self, unended: u64) {
+        self.record_held();
         let then = (unended + self.ended_since_sample).saturating_sub(self.due_since_sample);
         self.samples += 1;
         self.samples_sum += then;
@@ -220,6 +277,7 @@ impl Recorder {
     /// The current second of the clock has passed; all that was due in it has been counted. Unless
     /// the load is draining, it is an entry of the record even when nothing was due.
     pub fn second_over(&mut self, in_flight: u64, is_draining: bool) -> ClockSecond {
+        self.record_held();
         let next = ClockSecond { index: self.now.index + 1, ..ClockSecond::default() };
         let open = self.open.iter().map(|tally| tally.results.failed());
         let failed = self.failed_handed_over + open.sum::<u64>();
@@ -249,6 +307,7 @@ impl Recorder {
 
     /// The oldest second, with its index, once nothing can be added to it any more.
     pub fn take_finished(&mut self) -> Option<(u64, LoadSecond)> {
+        self.record_held();
         let front = self.open.front()?;
         let is_finished = self.first < self.now.index && front.ended == front.due;
         if is_finished { self.take_front() } else { None }
@@ -256,6 +315,7 @@ impl Recorder {
 
     /// The oldest second, finished or not; for the end of the load.
     pub fn take_front(&mut self) -> Option<(u64, LoadSecond)> {
+        self.record_held();
         let mut tally = self.open.pop_front()?;
         self.failed_handed_over += tally.results.failed();
         let second = tally.drain();
@@ -290,6 +350,12 @@ mod tests {
     use super::*;
     use crate::load::reply::Marks;
 
+    const TIMEOUT: Span = Span::millis(60_000);
+
+    fn recorder() -> Recorder {
+        Recorder::new(0, TIMEOUT)
+    }
+
     fn ms(count: u64) -> Nanos {
         Nanos::START + Span::millis(count)
     }
@@ -309,12 +375,12 @@ mod tests {
         let request = Pending { sent: Some(due), target, ..Pending::new(due, due) };
         let marks = Marks::default();
         let ended = Ended { request, at, result, bytes_out: 0, bytes_in: 10, marks };
-        recorder.ended(&ended, ended.latency());
+        recorder.ended(&ended);
     }
 
     #[test]
     fn a_late_reply_belongs_to_the_second_in_which_its_request_was_due() {
-        let mut recorder = Recorder::default();
+        let mut recorder = recorder();
         recorder.due(ms(900));
         recorder.sent(&Pending::new(ms(900), ms(900)), 100);
         let first = recorder.second_over(1, false);
@@ -333,14 +399,14 @@ mod tests {
 
     #[test]
     fn an_error_is_no_reply_and_what_came_of_it_is_counted_all_the_same() {
-        let mut recorder = Recorder::default();
+        let mut recorder = recorder();
         for at in [300, 100] {
             recorder.due(ms(at));
             recorder.sent(&Pending::new(ms(at), ms(at + 7)), 20);
         }
         end(&mut recorder, ms(300), ms(400), Ok(200));
         end(&mut recorder, ms(100), ms(700), Err(RequestError::Timeout));
-        assert_eq!((recorder.last_reply, recorder.last_due), (ms(400), ms(300)));
+        assert_eq!((recorder.last_reply(), recorder.last_due), (ms(400), ms(300)));
         let over = recorder.second_over(0, false);
         assert_eq!((over.due, over.sent, over.errors, over.latency.count()), (2, 2, 1, 1));
         let (_, second) = recorder.take_finished().unwrap();
@@ -352,8 +418,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_up_counts_with_the_timeout_however_late_that_was_noticed() {
+        let mut recorder = Recorder::new(1, Span::millis(250));
+        for (due, at, result) in [(0, 9, Ok(200)), (5, 999, Err(RequestError::Timeout))] {
+            recorder.due(ms(due));
+            end(&mut recorder, ms(due), ms(at), result);
+        }
+        let (_, second) = recorder.take_front().unwrap();
+        for latency in [&second.latency, &second.by_target[0].latency] {
+            let longest = latency.max().unwrap().as_secs_f64();
+            assert!(latency.count() == 2 && (longest - 0.25).abs() <= 0.00025, "{longest}");
+        }
+    }
+
+    #[test]
     fn a_second_of_the_clock_has_what_failed_in_it_by_whatever_status_and_whenever_it_was_due() {
-        let mut recorder = Recorder::default();
+        let mut recorder = recorder();
         let seconds = [
             vec![(ms(100), Ok(200)), (ms(200), Ok(503)), (ms(300), Err(RequestError::Reset))],
             vec![(ms(400), Ok(404)), (ms(1100), Ok(302)), (ms(1200), Ok(500))],
@@ -377,7 +457,7 @@ mod tests {
 
     #[test]
     fn the_second_that_still_runs_is_kept() {
-        let mut recorder = Recorder::default();
+        let mut recorder = recorder();
         recorder.due(ms(0));
         end(&mut recorder, ms(0), ms(0), Err(RequestError::Refused));
         assert_eq!(recorder.take_finished(), None);
@@ -388,7 +468,7 @@ mod tests {
 
     #[test]
     fn targets_recorded_one_by_one_add_up_to_the_whole_and_begin_each_second_at_nothing() {
-        let mut recorder = Recorder::new(2);
+        let mut recorder = Recorder::new(2, TIMEOUT);
         let results = [
             (ms(0), 0, Ok(200)),
             (ms(1), 1, Ok(200)),
@@ -411,7 +491,7 @@ mod tests {
 
     #[test]
     fn seconds_of_the_drain_are_no_entries() {
-        let mut recorder = Recorder::default();
+        let mut recorder = recorder();
         recorder.due(ms(0));
         recorder.second_over(1, false);
         recorder.second_over(1, true);
@@ -423,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_second_in_which_something_was_due_is_one_whenever_the_drain_began() {
-        let mut recorder = Recorder::default();
+        let mut recorder = recorder();
         recorder.due(ms(0));
         recorder.due(ms(1000));
         end(&mut recorder, ms(0), ms(1), Ok(200));
@@ -436,7 +516,7 @@ mod tests {
 
     #[test]
     fn the_mean_in_flight_is_that_of_the_samples() {
-        let mut recorder = Recorder::default();
+        let mut recorder = recorder();
         [1, 2, 6].into_iter().for_each(|in_flight| recorder.sample(in_flight));
         assert_eq!(recorder.second_over(9, false).in_flight_mean, 3.0);
         // Asked for at 10 ms, taken at 14 ms: one of the two there was not due yet, and two had not

@@ -96,7 +96,7 @@ pub struct LoopSetup {
 }
 
 /// What a loop sends to the coordinator while it runs.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum LoopMessage {
     /// The first message of a loop: it waits for the clock.
     Ready,
