@@ -355,6 +355,16 @@ pub(super) const REVISION_ERROR: f64 = 0.05;
 pub(super) const REVISION_ERROR_EARLY: f64 = 0.001;
 /// Two capacities this near to each other are not told apart in a few minutes. Judgement.
 pub(super) const REVISION_CAPACITY_BAND: f64 = 0.05;
+/// Shares of requests that fail count as equal within this difference: half a percentage point.
+/// Judgement: half of what a goal such as errors<1% allows, and what a few blocks of 800 requests
+/// can tell.
+pub(super) const REVISION_FAILURES_BAND: f64 = 0.005;
+/// And within this part of A's share besides: some mixes have requests that always fail, such as
+/// those for a page that is not there. Judgement.
+pub(super) const REVISION_FAILURES_PART: f64 = 0.2;
+/// A start of B of whose requests as much more failed than of any start of A is for a person to
+/// look at, however many others were fine: ten times the band. Judgement.
+pub(super) const REVISION_FAILURES_BURST: f64 = 0.05;
 /// CPU of a request differs by about this much between starts. Measured: `make bench-aa`, 0.6 to
 /// 2.2 % for four apps.
 pub(super) const CPU_SD_LOG: f64 = 0.015;

@@ -19,6 +19,12 @@ pub enum ChangeReason {
     /// Whatever the figures say.
     MoreRequestsFail,
     FewerRequestsFail,
+    /// Of two revisions: whether as many requests fail is open. The share of all requests that
+    /// failed, and the largest share of a start, of A and of B.
+    FailuresUndecided {
+        failed_ratio: [f64; 2],
+        failed_ratio_max: [f64; 2],
+    },
     /// Of a revision: its servers died under load again and again, and those of the other did not.
     ServerDies {
         side: Side,
@@ -76,6 +82,7 @@ impl ChangeReason {
             Self::NotComparable
             | Self::MoreRequestsFail
             | Self::FewerRequestsFail
+            | Self::FailuresUndecided { .. }
             | Self::ServerDies { .. }
             | Self::AnswersNothing { .. }
             | Self::BothBreakDown

@@ -4,7 +4,8 @@
 //! interval is so much wider that all five of them together cover with 95 % (Bonferroni), and what
 //! ends the comparison before its time has to be far surer (Haybittle 1971, Peto 1976).
 
-use super::{Revisions, RevisionsFault, Seen, failures};
+use super::failures::ShareDifference;
+use super::{Revisions, RevisionsFault, Seen};
 use crate::search::constants::{
     CPU_SD_LOG, EQUIVALENCE, GUESS_DEGREES, LATENCY_NOTICED, MEMORY_EQUIVALENCE, P95_SD_LOG,
     REVISION_BLOCKS_LEAST, REVISION_CAPACITY_BAND, REVISION_ERROR, REVISION_ERROR_EARLY,
@@ -45,9 +46,12 @@ pub struct RevisionsAnswer {
     /// Requests that were due at the rate in whole blocks, and those of them that failed; of A and
     /// B.
     pub failed: [(u64, u64); 2],
+    /// The largest share that failed in any block, of A and of B.
+    pub failed_ratio_max: [f64; 2],
     pub of_failures: Standing,
     pub change: Standing,
-    /// The figure that the change goes by; `None`: failures, a fault, or nothing is known.
+    /// The figure that the change goes by, or that leaves it open; `None`: a fault, or nothing is
+    /// known.
     pub decided_by: Option<FigureKind>,
     /// What both were sent, requests/s.
     pub rate_rps: Option<f64>,
@@ -64,10 +68,10 @@ impl Revisions {
     /// What is known by now.
     pub fn answer(&self) -> RevisionsAnswer {
         let figures: Vec<_> = FIGURES.iter().filter_map(|kind| self.figure(*kind)).collect();
-        let of_failures = failures::of_blocks(&self.failed(), LEVEL);
+        let failures = ShareDifference::of_blocks(&self.failed());
         let is_enough = self.blocks.len() >= REVISION_BLOCKS_LEAST;
         let of_blocks = match is_enough {
-            true => verdict(&figures, of_failures),
+            true => verdict(&figures, failures),
             false => (Standing::Undecided, None),
         };
         // What says nothing of B takes nothing away from what whole blocks have said.
@@ -81,13 +85,14 @@ impl Revisions {
             Standing::Undecided => false,
             // An interval that leaves room for a change is looked at for longer.
             Standing::Equivalent => figures.iter().all(RevisionFigure::seems_equal),
-            Standing::Better | Standing::Worse => self.is_sure_of(change, &figures),
+            Standing::Better | Standing::Worse => is_sure_of(change, &figures, failures),
         };
         let again = || self.of_breakdowns().filter(|_| !is_enough && self.breakdowns.len() > 1);
         RevisionsAnswer {
             figures,
             failed: [0, 1].map(|side| total(self.blocks.iter().map(|block| block[side].failed))),
-            of_failures,
+            failed_ratio_max: failures.map_or([0.0; 2], |it| it.worst),
+            of_failures: standing_of(failures),
             change,
             decided_by,
             rate_rps: self.rate_rps,
@@ -95,16 +100,6 @@ impl Revisions {
             fault: ended_by.or_else(again),
             is_sure,
         }
-    }
-
-    /// More blocks would not change it: by something whose own change it is, and that is far surer
-    /// than an answer has to be. What is better ends nothing while another figure seems worse.
-    fn is_sure_of(&self, change: Standing, figures: &[RevisionFigure]) -> bool {
-        let is_sure = |it: &RevisionFigure| it.standing_at(LEVEL_EARLY) == change;
-        let of_failures = failures::of_blocks(&self.failed(), LEVEL_EARLY);
-        let may_turn =
-            change == Standing::Better && figures.iter().any(RevisionFigure::seems_worse);
-        (of_failures == change || figures.iter().any(is_sure)) && !may_turn
     }
 
     /// Requests that were due at the rate, and those of them that failed, of A and B: of each block
@@ -205,20 +200,48 @@ fn of_fault(fault: &RevisionsFault) -> Standing {
     }
 }
 
-/// One figure that is worse is enough, and then one that is better. For equality CPU a request and
-/// capacity have to be known well; memory and p95 need not be.
-fn verdict(figures: &[RevisionFigure], of_failures: Standing) -> (Standing, Option<FigureKind>) {
+fn standing_of(failures: Option<ShareDifference>) -> Standing {
+    failures.map_or(Standing::Undecided, |it| it.standing_at(LEVEL))
+}
+
+/// More blocks would not change that it is better or worse: by something whose own change it is,
+/// and that is far surer than an answer has to be. What is better ends nothing while another figure
+/// seems worse.
+fn is_sure_of(
+    change: Standing,
+    figures: &[RevisionFigure],
+    failures: Option<ShareDifference>,
+) -> bool {
+    let by_figure = |it: &RevisionFigure| it.standing_at(LEVEL_EARLY) == change;
+    let by_failures = failures.is_some_and(|it| it.standing_at(LEVEL_EARLY) == change);
+    let may_turn = change == Standing::Better && figures.iter().any(RevisionFigure::seems_worse);
+    (by_failures || figures.iter().any(by_figure)) && !may_turn
+}
+
+/// One figure that is worse is enough, and then one that is better, unless more requests of B seem
+/// to fail: those may cost less than what they should have been. For equality CPU a request,
+/// capacity and failures have to be known well; memory and p95 need not be.
+fn verdict(
+    figures: &[RevisionFigure],
+    failures: Option<ShareDifference>,
+) -> (Standing, Option<FigureKind>) {
+    const FAILURES: Option<FigureKind> = Some(FigureKind::Errors);
     let first = |change: Standing| figures.iter().find(|it| it.change == change).map(|it| it.kind);
+    let of_failures = standing_of(failures);
     if of_failures == Standing::Worse {
-        return (Standing::Worse, None);
+        return (Standing::Worse, FAILURES);
     }
-    for change in [Standing::Worse, Standing::Better] {
-        if let Some(kind) = first(change) {
-            return (change, Some(kind));
-        }
+    if let Some(kind) = first(Standing::Worse) {
+        return (Standing::Worse, Some(kind));
+    }
+    if failures.is_some_and(|it| it.seems_worse()) {
+        return (Standing::Undecided, FAILURES);
+    }
+    if let Some(kind) = first(Standing::Better) {
+        return (Standing::Better, Some(kind));
     }
     if of_failures == Standing::Better {
-        return (Standing::Better, None);
+        return (Standing::Better, FAILURES);
     }
     let needed = [FigureKind::CpuPerRequest, FigureKind::Capacity];
     let mut needed = figures.iter().filter(|it| needed.contains(&it.kind)).peekable();
@@ -227,6 +250,7 @@ fn verdict(figures: &[RevisionFigure], of_failures: Standing) -> (Standing, Opti
     }
     match needed.find(|it| it.change != Standing::Equivalent) {
         Some(open) => (Standing::Undecided, Some(open.kind)),
+        None if of_failures != Standing::Equivalent => (Standing::Undecided, FAILURES),
         None => (Standing::Equivalent, first(Standing::Equivalent)),
     }
 }
@@ -308,6 +332,56 @@ mod tests {
         assert_eq!(with_less_memory([1.0, 1.3, 1.05, 1.3]), (Standing::Better, false));
     }
 
+    /// Blocks of which so many of 800 requests failed in A and in B; a request of B takes
+    /// `cpu_ratio` times the CPU. What is said then, by what, and whether it ends the comparison.
+    fn with_failures(
+        failed: &[(u64, u64)],
+        cpu_ratio: f64,
+    ) -> (Standing, Option<FigureKind>, bool) {
+        let seen = |cpu_s: f64, failed: u64| Seen {
+            cpu_s,
+            completed: 1000,
+            failed: (800, failed),
+            ..Seen::default()
+        };
+        let block = |&(a, b): &(u64, u64)| [seen(10.0, a), seen(10.0 * cpu_ratio, b)];
+        let answer = of_blocks(failed.iter().map(block).collect()).answer();
+        (answer.change, answer.decided_by, answer.is_sure)
+    }
+
+    /// In the first of four blocks 30 % of the requests of B failed.
+    const BURST_OF_B: [(u64, u64); 4] = [(0, 240), (0, 0), (0, 0), (0, 0)];
+
+    #[test]
+    fn equal_figures_are_no_equality_while_failures_are_open() {
+        let equal = (Standing::Equivalent, Some(FigureKind::CpuPerRequest), true);
+        let open = (Standing::Undecided, Some(FigureKind::Errors), false);
+        for (what, failed, expected) in [
+            ("none failed", &[(0, 0); 3][..], equal),
+            ("one of B's", &[(0, 0), (0, 1), (0, 0)], equal),
+            ("one of each", &[(0, 1), (0, 0), (1, 0)], equal),
+            ("a burst of B's", &BURST_OF_B, open),
+            ("a burst of A's", &[(0, 0), (240, 0), (0, 0), (0, 0)], open),
+            ("bursts of both", &[(0, 240), (240, 0), (0, 0), (0, 0)], open),
+            ("few of B's in every block", &[(0, 8); 3], open),
+        ] {
+            assert_eq!(with_failures(failed, 1.0), expected, "{what}");
+        }
+        let worse = (Standing::Worse, Some(FigureKind::Errors), false);
+        assert_eq!(with_failures(&[(0, 8); 5], 1.0), worse);
+    }
+
+    #[test]
+    fn less_cpu_a_request_is_not_better_while_more_requests_of_b_seem_to_fail() {
+        let cpu = Some(FigureKind::CpuPerRequest);
+        let open = (Standing::Undecided, Some(FigureKind::Errors), false);
+        assert_eq!(with_failures(&[(0, 0); 4], 0.7), (Standing::Better, cpu, true));
+        assert_eq!(with_failures(&[(0, 0), (0, 1), (0, 0)], 0.7), (Standing::Better, cpu, true));
+        assert_eq!(with_failures(&BURST_OF_B, 0.7), open);
+        // More of it is worse, whatever fails.
+        assert_eq!(with_failures(&BURST_OF_B, 1.4), (Standing::Worse, cpu, true));
+    }
+
     /// One start; `sd_log`: what starts differ by in CPU, capacity, p95 and memory.
     fn start(random: &mut Xoshiro256PlusPlus, sd_log: [f64; 4], cpu_ratio: f64) -> Seen {
         let [cpu, capacity, p95, memory] = sd_log
@@ -320,8 +394,18 @@ mod tests {
             capacity: Some(capacity),
             p95_s: vec![0.1 * p95],
             memory_bytes: Some((2e8 * memory) as u64),
+            failed: (800, 0),
             ..Seen::default()
         }
+    }
+
+    /// One block after the other, until it is sure or there are so many.
+    fn compared(most: usize, mut block: impl FnMut() -> [Seen; 2]) -> Standing {
+        let mut search = of_blocks(Vec::new());
+        while search.blocks.len() < most && !search.is_sure() {
+            search.blocks.push(block());
+        }
+        search.answer().change
     }
 
     /// The share of 500 comparisons of at most so many blocks in which `is_it` holds of the
@@ -329,18 +413,63 @@ mod tests {
     fn share(most: usize, sd_log: [f64; 4], cpu_ratio: f64, is_it: fn(Standing) -> bool) -> f64 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
         let hits = (0..500).filter(|_| {
-            let mut search = of_blocks(Vec::new());
-            while search.blocks.len() < most && !search.is_sure() {
+            let change = compared(most, || {
                 let a = start(&mut random, sd_log, 1.0);
-                search.blocks.push([a, start(&mut random, sd_log, cpu_ratio)]);
-            }
-            is_it(search.answer().change)
+                [a, start(&mut random, sd_log, cpu_ratio)]
+            });
+            is_it(change)
         });
         hits.count() as f64 / 500.0
     }
 
     /// As is expected beforehand.
     const USUAL: [f64; 4] = [0.015, 0.028, 0.06, 0.01];
+
+    /// The share of 200 comparisons of at most seven blocks, of revisions that differ in nothing
+    /// else, in which `is_it` holds of the verdict; `probabilities`: that a request fails, of the
+    /// next start of A and of B.
+    fn share_with_failures(
+        is_it: fn(Standing) -> bool,
+        probabilities: fn(&mut Xoshiro256PlusPlus) -> [f64; 2],
+    ) -> f64 {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(12);
+        let hits = (0..200).filter(|_| {
+            let change = compared(7, || {
+                let both = probabilities(&mut random);
+                both.map(|probability| failing_start(&mut random, probability))
+            });
+            is_it(change)
+        });
+        hits.count() as f64 / 200.0
+    }
+
+    fn failing_start(random: &mut Xoshiro256PlusPlus, probability: f64) -> Seen {
+        let failed = (0..800).filter(|_| random.random::<f64>() < probability).count();
+        Seen { failed: (800, failed as u64), ..start(random, USUAL, 1.0) }
+    }
+
+    /// Half of all starts fail 30 % of their requests.
+    fn burst(random: &mut Xoshiro256PlusPlus) -> f64 {
+        if random.random::<f64>() < 0.5 { 0.3 } else { 0.0 }
+    }
+
+    #[test]
+    fn what_fails_in_b_is_hardly_ever_missed_and_what_fails_in_both_is_no_difference() {
+        // Only where the first three starts of B are fine, one in eight.
+        let is_fine = |change: Standing| matches!(change, Standing::Equivalent | Standing::Better);
+        let found = share_with_failures(is_fine, |random| [0.0, burst(random)]);
+        assert!(found <= 0.1, "{found}");
+        let is_worse = |change: Standing| change == Standing::Worse;
+        let found = share_with_failures(is_worse, |_| [0.0, 0.01]);
+        assert!(found >= 0.95, "{found}");
+        let found =
+            share_with_failures(Standing::is_changed, |random| [burst(random), burst(random)]);
+        assert!(found <= 0.06, "{found}");
+        // As often as where none fail.
+        let is_equal = |change: Standing| change == Standing::Equivalent;
+        let found = share_with_failures(is_equal, |_| [1e-4, 1e-4]);
+        assert!(found >= 0.73, "{found}");
+    }
 
     #[test]
     fn equal_revisions_are_hardly_ever_called_different_however_their_p95_and_memory_scatter() {

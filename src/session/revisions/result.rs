@@ -130,7 +130,6 @@ pub fn figure(found: &RevisionFigure) -> ComparedFigure {
 /// Said where there were any.
 fn failures(answer: &RevisionsAnswer) -> Option<ComparedFigure> {
     let [a, b] = answer.failed;
-    let share = |(due, failed): (u64, u64)| failed as f64 / due.max(1) as f64;
     (a.1 + b.1 > 0).then(|| ComparedFigure {
         figure: FigureKind::Errors,
         a: share(a),
@@ -141,6 +140,11 @@ fn failures(answer: &RevisionsAnswer) -> Option<ComparedFigure> {
         observations: [a.0, b.0],
         within_blocks: true,
     })
+}
+
+/// Of requests that were due, and those of them that failed.
+fn share((due, failed): (u64, u64)) -> f64 {
+    failed as f64 / due.max(1) as f64
 }
 
 fn reason(answer: &RevisionsAnswer) -> ChangeReason {
@@ -155,13 +159,12 @@ fn reason(answer: &RevisionsAnswer) -> ChangeReason {
         }
         None => {}
     }
+    if answer.decided_by == Some(FigureKind::Errors) {
+        return of_failures(answer);
+    }
     let of = |kind: FigureKind| answer.figures.iter().find(|it| it.kind == kind);
     let Some(decisive) = answer.decided_by.and_then(of) else {
-        return match answer.change {
-            Standing::Worse => ChangeReason::MoreRequestsFail,
-            Standing::Better => ChangeReason::FewerRequestsFail,
-            Standing::Equivalent | Standing::Undecided => ChangeReason::TooFewBlocks,
-        };
+        return ChangeReason::TooFewBlocks;
     };
     let (figure, band_ratio) = (decisive.kind, decisive.band);
     match answer.change {
@@ -175,6 +178,18 @@ fn reason(answer: &RevisionsAnswer) -> ChangeReason {
                 .ratio
                 .more_to_decide(band_ratio)
                 .map(|times| needed(decisive.ratio.count, times)),
+        },
+    }
+}
+
+/// Where the share of requests that failed decides it, or leaves it open.
+fn of_failures(answer: &RevisionsAnswer) -> ChangeReason {
+    match answer.change {
+        Standing::Worse => ChangeReason::MoreRequestsFail,
+        Standing::Better => ChangeReason::FewerRequestsFail,
+        Standing::Equivalent | Standing::Undecided => ChangeReason::FailuresUndecided {
+            failed_ratio: answer.failed.map(share),
+            failed_ratio_max: answer.failed_ratio_max,
         },
     }
 }

@@ -97,6 +97,14 @@ pub fn of_change(reason: &ChangeReason) -> String {
         ChangeReason::NotComparable => "these two must not be compared".into(),
         ChangeReason::MoreRequestsFail => "more requests fail".into(),
         ChangeReason::FewerRequestsFail => "fewer requests fail".into(),
+        ChangeReason::FailuresUndecided { failed_ratio, failed_ratio_max } => {
+            let [a, b] = failed_ratio.map(fine_percent);
+            let [most_of_a, most_of_b] = failed_ratio_max.map(fine_percent);
+            format!(
+                "whether as many requests fail is open: {a} of A's failed and {b} of B's, in the \
+                 worst start {most_of_a} and {most_of_b}"
+            )
+        }
         ChangeReason::ServerDies { side } => {
             format!("the server of {side} died under load, again and again")
         }
@@ -212,6 +220,16 @@ mod tests {
         ] {
             assert_eq!(sentence(&Reason::Counted { goals: vec![goal(None, &[count])] }), text);
         }
+    }
+
+    #[test]
+    fn failures_that_are_open_are_told_with_the_shares_of_both() {
+        let (failed_ratio, failed_ratio_max) = ([0.0, 0.0428], [0.0, 0.3]);
+        assert_eq!(
+            of_change(&ChangeReason::FailuresUndecided { failed_ratio, failed_ratio_max }),
+            "whether as many requests fail is open: 0 % of A's failed and 4.28 % of B's, in the \
+             worst start 0 % and 30 %"
+        );
     }
 
     #[test]

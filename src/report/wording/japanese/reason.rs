@@ -103,6 +103,14 @@ pub fn of_change(reason: &ChangeReason) -> String {
         ChangeReason::NotComparable => "この 2 つは比べられません".into(),
         ChangeReason::MoreRequestsFail => "失敗するリクエストが増えています".into(),
         ChangeReason::FewerRequestsFail => "失敗するリクエストが減っています".into(),
+        ChangeReason::FailuresUndecided { failed_ratio, failed_ratio_max } => {
+            let [a, b] = failed_ratio.map(fine_percent);
+            let [most_of_a, most_of_b] = failed_ratio_max.map(fine_percent);
+            format!(
+                "失敗するリクエストの割合が同じかどうか判定できません。失敗したのは A の {a} と B の {b} で、\
+                 最も多い起動では {most_of_a} と {most_of_b} でした"
+            )
+        }
         ChangeReason::ServerDies { side } => {
             format!("{side} のサーバーが、負荷をかけると繰り返し終了しました")
         }
