@@ -4,7 +4,6 @@
 
 use super::demand::Request;
 use super::seen::Seen;
-use super::times::RateSeen;
 use crate::model::stay;
 use crate::stats::mean_sd_log;
 
@@ -12,61 +11,101 @@ use crate::stats::mean_sd_log;
 const SLOWER: f64 = 1.25;
 /// And by at least this many standard deviations of what chance makes of both means.
 const SURE: f64 = 2.0;
-/// With fewer seconds the busiest tenth of them says nothing.
-const SECONDS_LEAST: usize = 60;
+/// Seconds are taken together until so many requests end in them on average. With fewer, chance
+/// decides which of them are busy, and where requests are slow it is those in which short ones end.
+/// Judgement; `slow_requests_that_wait_for_a_pool_are_told_from_those_that_do_not` plays some.
+const REQUESTS_EACH: f64 = 10.0;
+/// With fewer such spans the busiest tenth of them says nothing: 500 requests make about 50.
+const SPANS_LEAST: usize = 40;
 
 /// Requests that wait for each other elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slower {
-    /// Time in the app in the busiest tenth of all seconds by that in the quietest.
+    /// Time in the app in the busiest tenth of the time by that in the quietest.
     pub ratio: f64,
     /// As the model has it at these rates.
     pub expected_ratio: f64,
 }
 
-/// `None` where they slow down as the model says, or too little was seen to tell.
+/// `None` where they slow down as the model says, or too little was seen to tell. More may come for
+/// a while than the setting keeps up with: the model says nothing of such spans, and the others are
+/// compared.
 pub fn slower_when_busy(seen: &Seen, request: &Request) -> Option<Slower> {
-    let mut seconds: Vec<RateSeen> =
-        seen.rates.iter().copied().filter(|second| second.requests > 0).collect();
-    if seconds.len() < SECONDS_LEAST {
+    let expected_s = |rate_rps: f64| {
+        let of_one = rate_rps / f64::from(seen.instances);
+        Some(stay(&request.fit.demand, seen.setting, seen.cores.get(), of_one)?.service_s)
+    };
+    let mut spans = spans(seen);
+    spans.sort_by_key(|span| span.requests);
+    let kept_up = spans.partition_point(|span| expected_s(span.rate_rps()).is_some());
+    let spans = &spans[..kept_up];
+    if spans.len() < SPANS_LEAST {
         return None;
     }
-    seconds.sort_by_key(|second| second.requests);
-    let tenth = seconds.len() / 10;
-    let quiet = Part::of(&seconds[..tenth]);
-    let busy = Part::of(&seconds[seconds.len() - tenth..]);
-    let expected_s = |part: &Part| {
-        let rate_rps = part.rate_rps / f64::from(seen.instances);
-        let expected = stay(&request.fit.demand, seen.setting, seen.cores.get(), rate_rps)?;
-        Some(expected.service_s)
-    };
+    let tenth = spans.len() / 10;
+    let quiet = Span::of(&spans[..tenth]);
+    let busy = Span::of(&spans[spans.len() - tenth..]);
     let slower = Slower {
-        ratio: busy.app_s / quiet.app_s,
-        expected_ratio: expected_s(&busy)? / expected_s(&quiet)?,
+        ratio: busy.each_s() / quiet.each_s(),
+        expected_ratio: expected_s(busy.rate_rps())? / expected_s(quiet.rate_rps())?,
     };
-    let by_chance = |part: &Part| mean_sd_log(seen.times.cv2(), part.requests);
+    let by_chance = |span: &Span| mean_sd_log(seen.times.cv2(), span.requests);
     let sd = by_chance(&quiet).hypot(by_chance(&busy));
     let excess = slower.ratio / slower.expected_ratio;
     (excess > SLOWER && excess.ln() > SURE * sd).then_some(slower)
 }
 
-/// Some of the seconds.
-struct Part {
+/// All of equal length and in order, without those that had no request or were not seen to their
+/// end.
+fn spans(seen: &Seen) -> Vec<Span> {
+    let all_rps = seen.met_rps() * f64::from(seen.instances);
+    let seconds = (REQUESTS_EACH / all_rps).ceil().max(1.0) as u32;
+    let length_s = f64::from(seconds);
+    let mut spans: Vec<(u32, Span)> = Vec::new();
+    for rate in &seen.rates {
+        let number = rate.second / seconds;
+        match spans.last_mut().filter(|(last, _)| *last == number) {
+            Some((_, span)) => {
+                span.requests += rate.requests;
+                span.app_s += rate.app_s;
+            }
+            None => {
+                let (requests, app_s) = (rate.requests, rate.app_s);
+                spans.push((number, Span { requests, length_s, app_s }));
+            }
+        }
+    }
+    let is_whole = |number: u32| (f64::from(number) + 1.0) * length_s <= seen.length_s;
+    let counts =
+        |(number, span): (u32, Span)| (span.requests > 0 && is_whole(number)).then_some(span);
+    spans.into_iter().filter_map(counts).collect()
+}
+
+/// Some of the time.
+struct Span {
     requests: u64,
-    /// Of all instances together.
-    rate_rps: f64,
-    /// Mean time in the app.
+    length_s: f64,
+    /// Sum over its requests.
     app_s: f64,
 }
 
-impl Part {
-    fn of(seconds: &[RateSeen]) -> Self {
-        let requests: u64 = seconds.iter().map(|second| second.requests).sum();
-        let app_s: f64 = seconds.iter().map(|second| second.app_s).sum();
+impl Span {
+    /// All of these together.
+    fn of(spans: &[Self]) -> Self {
         Self {
-            requests,
-            rate_rps: requests as f64 / seconds.len() as f64,
-            app_s: app_s / requests as f64,
+            requests: spans.iter().map(|span| span.requests).sum(),
+            length_s: spans.iter().map(|span| span.length_s).sum(),
+            app_s: spans.iter().map(|span| span.app_s).sum(),
         }
+    }
+
+    /// Of all instances together.
+    fn rate_rps(&self) -> f64 {
+        self.requests as f64 / self.length_s
+    }
+
+    /// Mean time in the app.
+    fn each_s(&self) -> f64 {
+        self.app_s / self.requests as f64
     }
 }

@@ -20,8 +20,9 @@ const NOT_EXPLAINED: f64 = 1.25;
 /// A request that waits for nothing is taken to wait for this share of its CPU.
 const WAIT_LEAST: f64 = 0.01;
 /// No throughput of a full server is seen that would tell how threads meet each other's holds of
-/// the lock ([`Demand::contention`]); fitted to five grids on Puma it was 0.80 to 1.30
-/// (docs/evidence/model.md).
+/// the lock ([`Demand::contention`]). Judgement: fitted to grids on Puma it was 0.80, 1.00, 1.24
+/// and 1.30 (docs/evidence/model.md), whose geometric mean is 1.07; a fifth grid only computes,
+/// where contention hardly counts, and says nothing of it.
 const CONTENTION: f64 = 1.05;
 const CONTENTION_SD: f64 = 0.2;
 

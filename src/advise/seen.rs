@@ -29,7 +29,7 @@ pub struct Seen {
     pub watching_cores: Option<f64>,
     pub times: Times,
     /// How often and how long, second by second and in order, of all instances together; seconds
-    /// without a request may be left out.
+    /// without a request may be left out, and so are those in which a longer interval went on.
     pub rates: Vec<RateSeen>,
 }
 

@@ -18,10 +18,12 @@ const EQUAL: f64 = 0.98;
 const WORTH_A_CHANGE: f64 = 1.05;
 /// Standard deviations from one end of an interval of 95 % to the other.
 const WIDTH: f64 = 3.92;
-/// How many standard deviations a setting is taken to hold less than is expected of it. With one
-/// what little is known keeps it too near to what runs, with none it goes as far as the model
-/// does; see docs/evidence/deployed.md.
-const DOUBT: f64 = 0.5;
+/// How many standard deviations a setting is taken to hold less than is expected of it. Where the
+/// model is right the less the better, as doubt keeps the choice near what runs; where requests
+/// slow each other down, which watching does not show, the more the better. Judgement between the
+/// two: `doubt_gives_little_away_and_guards_against_what_the_model_does_not_know` sets 1, 0.3 and 0
+/// beside it.
+pub(super) const DOUBT: f64 = 0.5;
 /// Workers that are considered at most.
 const WORKERS_MOST: f64 = 64.0;
 
@@ -69,17 +71,25 @@ pub fn choose(
     let slower = slower_when_busy(seen, request);
     let is_open = |it: &PredictedSetting| slower.is_none() || is_clearly_safe(it, &current);
     let can_run = |it: &&PredictedSetting| it.ruled_out.is_none() && is_open(it);
-    let best = all.iter().filter(can_run).map(likely_rps).max_by(f64::total_cmp);
-    let best = best.filter(|rps| *rps > 0.0).ok_or(AdviseRefusal::NothingWithinGoal)?;
-    let is_equal = |it: &&PredictedSetting| likely_rps(it) >= EQUAL * best;
-    let size = |it: &PredictedSetting| (it.workers, it.threads);
-    let smallest = all.iter().filter(can_run).filter(is_equal).min_by_key(|it| size(it));
-    let stays = current.ruled_out.is_none() && WORTH_A_CHANGE * likely_rps(&current) >= best;
-    let advised = match smallest {
-        Some(smallest) if !stays || size(smallest) < size(&current) => smallest.clone(),
-        _ => current.clone(),
-    };
+    let open: Vec<&PredictedSetting> = all.iter().filter(can_run).collect();
+    let advised = to_run(&open, &current, DOUBT).ok_or(AdviseRefusal::NothingWithinGoal)?.clone();
     Ok(Choice { slower, current, advised, all })
+}
+
+/// The smallest of those that are as good as the best of `open`, or the current one where that is
+/// not worth a change; `None` where nothing is within the goal. `doubt`: see [`DOUBT`].
+pub(super) fn to_run<'a>(
+    open: &[&'a PredictedSetting],
+    current: &'a PredictedSetting,
+    doubt: f64,
+) -> Option<&'a PredictedSetting> {
+    let likely = |it: &PredictedSetting| likely_rps(it, doubt);
+    let best = open.iter().map(|it| likely(it)).max_by(f64::total_cmp).filter(|rps| *rps > 0.0)?;
+    let equal = open.iter().copied().filter(|it| likely(it) >= EQUAL * best);
+    let size = |it: &PredictedSetting| (it.workers, it.threads);
+    let smallest = equal.min_by_key(|it| size(it))?;
+    let stays = current.ruled_out.is_none() && WORTH_A_CHANGE * likely(current) >= best;
+    Some(if stays && size(smallest) >= size(current) { current } else { smallest })
 }
 
 /// Requests that wait for each other where the model does not see it wait the longer, the more
@@ -90,11 +100,11 @@ fn is_clearly_safe(setting: &PredictedSetting, current: &PredictedSetting) -> bo
     slots(setting) <= slots(current) || setting.capacity_rps_interval[0] > current.capacity_rps
 }
 
-/// What it holds with 69 %: its capacity less half a standard deviation of its logarithm. The
-/// farther a setting lies from what was seen, the less it is believed.
-fn likely_rps(setting: &PredictedSetting) -> f64 {
+/// Its capacity less `doubt` standard deviations of its logarithm: with half of one what it holds
+/// with 69 %. The farther a setting lies from what was seen, the less it is believed.
+fn likely_rps(setting: &PredictedSetting, doubt: f64) -> f64 {
     let [low, high] = setting.capacity_rps_interval;
-    if low > 0.0 { setting.capacity_rps * (low / high).powf(DOUBT / WIDTH) } else { 0.0 }
+    if low > 0.0 { setting.capacity_rps * (low / high).powf(doubt / WIDTH) } else { 0.0 }
 }
 
 /// As if one session had measured it.

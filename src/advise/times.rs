@@ -33,10 +33,10 @@ pub struct Part {
     pub gvl_wait_s: Option<f64>,
 }
 
-/// One second.
+/// A second, or an interval of about that length.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RateSeen {
-    /// Since the first, which is 0.
+    /// In which it began, of all that was seen; the first is 0.
     pub second: u32,
     pub requests: u64,
     /// Sum over its requests.

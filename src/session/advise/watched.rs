@@ -135,10 +135,11 @@ impl Sum {
         self.titled = self.titled.max(workers as u16);
         let server_s: f64 = second.processes.iter().map(|process| process.cpu_s).sum();
         let busy_s = second.host.cores_busy.iter().sum::<f64>() * second.length_s;
+        // An interval is a little longer than a second, and much longer on a starved machine.
+        let mut rate = RateSeen { second: self.length_s as u32, ..RateSeen::default() };
         self.length_s += second.length_s;
         self.cpu_s += server_s;
         self.others_cpu_s += busy_s - server_s;
-        let mut rate = RateSeen { second: self.rates.len() as u32, ..RateSeen::default() };
         for inside in &second.inside {
             rate.requests += inside.requests;
             rate.app_s += inside.app_s;
@@ -181,5 +182,20 @@ impl Sums {
         self.requests += inside.requests;
         self.app_s += inside.app_s;
         self.app_cpu_s += inside.cpu_s;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_counts_at_the_second_in_which_it_began() {
+        let mut sum = Sum::default();
+        for _ in 0..4 {
+            sum.add(MonitorSecond { length_s: 1.5, ..MonitorSecond::default() });
+        }
+        let seconds: Vec<u32> = sum.rates.iter().map(|rate| rate.second).collect();
+        assert_eq!(seconds, [0, 1, 3, 4]);
     }
 }
