@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use crate::report::outside::line;
 use crate::report::terminal::{can_redraw, standard_error, standard_output};
-use crate::session::remote::Tell;
+use crate::session::remote::{Occasion, Tell};
 
 /// Writes what was asked for to standard output.
 ///
@@ -23,11 +23,12 @@ pub fn say(line: impl Display) {
 }
 
 /// Says what a session is to tell people while it goes on, and may be drawing its progress there:
-/// that is left as it stands.
+/// that is left as it stands. What is said of an app that is put back is no progress, and is said
+/// where that is not wanted, too.
 pub fn telling(is_quiet: bool) -> Tell {
-    Box::new(move |text: &str| {
-        if !is_quiet {
-            let apart = if can_redraw() { "\n" } else { "" };
+    Box::new(move |occasion: Occasion, text: &str| {
+        if !is_quiet || occasion == Occasion::PuttingBack {
+            let apart = if can_redraw() && !is_quiet { "\n" } else { "" };
             say(format!("{apart}{}", line(text)));
         }
     })

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ring::hmac::{self, Context, HMAC_SHA256};
 
-use crate::plan::{Plan, Platform};
+use crate::plan::{Cluster, Plan, Platform};
 use crate::server::Inspection;
 use crate::store::Key;
 use crate::terms::{Machine, Objective};
@@ -25,7 +25,7 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
     env.for_each(|(name, value)| hash.add(&format!("{name}={value}")));
     hash.add(&format!("{:?} {:?}", inspection.current, inspection.server_version));
     hash.add(&inspection.runtime_version);
-    hash.add(&format!("{machine:?}"));
+    hash.add(&machine_of(plan, machine));
     hash.add(&format!("{:?} {:?} {:?}", plan.workers, plan.threads, plan.goal));
     hash.add(&format!("{:?} {:?} {:?}", plan.arrivals, plan.connection, plan.timeout));
     hash.add(&format!("{:?} {:?} {:?}", plan.budget, plan.db_connections, plan.seed));
@@ -43,7 +43,7 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
     match (&plan.cluster, &plan.remote) {
         // The image has its version; the folder where it was typed is not the app's.
         (Some(cluster), _) => {
-            hash.add(&format!("{cluster:?}"));
+            hash.add(&of_cluster(cluster));
             let template = cluster.own.as_ref().and_then(|own| own.template.as_ref());
             template.iter().for_each(|template| hash.add(&template.contents()));
         }
@@ -70,6 +70,24 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
         }
     }
     hash.text()
+}
+
+/// What of a machine counts. Of one elsewhere not the processor's name and the kernel: they are
+/// seen only where a look there succeeds, and sessions from before anybody looked have neither.
+fn machine_of(plan: &Plan, machine: &Machine) -> String {
+    let unknown = || Machine::UNKNOWN.to_string();
+    match plan.remote {
+        Some(_) => {
+            let unseen = Machine { cpu_model: unknown(), kernel: unknown(), ..machine.clone() };
+            format!("{unseen:?}")
+        }
+        None => format!("{machine:?}"),
+    }
+}
+
+/// A cluster as sessions from before there were templates have it, unless its pods have one.
+fn of_cluster(cluster: &Cluster) -> String {
+    format!("{cluster:?}").replacen(", template: None }", " }", 1)
 }
 
 /// Of a session that asks this about its trials: their fingerprint comes first, since another
@@ -157,6 +175,79 @@ impl Hash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::kubernetes::Template;
+    use crate::plan::{Key, OwnPods, Surroundings, Typed, resolve};
+    use crate::server::Obeys;
+    use crate::terms::{Bytes, Configuration, Cores};
+
+    #[test]
+    fn what_is_seen_of_a_machine_elsewhere_keeps_no_session_from_going_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let given = [
+            (Key::Apply, "set {workers} {threads}"),
+            (Key::Restore, "undo"),
+            (Key::Url, "http://10.0.0.7"),
+            (Key::Cpus, "2"),
+            (Key::Memory, "2GiB"),
+        ];
+        let typed =
+            given.iter().fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
+        let remote = resolve(&typed, &Surroundings::of_test(folder.path(), [])).unwrap();
+        let here = Plan { remote: None, ..remote.clone() };
+        let inspection = Inspection {
+            current: Configuration::new(1, 1).unwrap(),
+            server_version: String::new(),
+            runtime_version: String::new(),
+            lacks_yjit: false,
+            is_never_preloaded: false,
+            obeys: Obeys::default(),
+            remarks: Vec::new(),
+        };
+        let of = |plan: &Plan, seen: &str, cores: f64| {
+            let machine = Machine {
+                cpu_model: seen.to_string(),
+                cores: Cores::new(cores).unwrap(),
+                memory_bytes: Bytes(2 << 30),
+                kernel: seen.to_string(),
+            };
+            fingerprint(plan, &machine, &inspection, &[7; 32])
+        };
+        assert_eq!(of(&remote, "seen", 2.0), of(&remote, Machine::UNKNOWN, 2.0));
+        assert_ne!(of(&remote, "seen", 2.0), of(&remote, "seen", 4.0));
+        assert_ne!(of(&here, "seen", 2.0), of(&here, Machine::UNKNOWN, 2.0));
+    }
+
+    #[test]
+    fn an_image_whose_pods_have_no_template_is_as_before_there_could_be_one() {
+        let own = |template: Option<Template>| OwnPods {
+            image: "shop:2".into(),
+            pull_policy: None,
+            port: 3000,
+            cuts: vec![1],
+            at_once: 1,
+            template,
+        };
+        let cluster = |own: OwnPods| Cluster {
+            deployment: "NAME".into(),
+            own: Some(own),
+            container: None,
+            service: None,
+            namespace: Some("web".into()),
+            context: None,
+            generator_image: "sweetspot:1".into(),
+            generator_pull_policy: None,
+            generators: 1,
+            generator_cpus: 1.0,
+        };
+        let before = "Cluster { deployment: \"NAME\", own: Some(OwnPods { image: \"shop:2\", \
+                      pull_policy: None, port: 3000, cuts: [1], at_once: 1 }), container: None, \
+                      service: None, namespace: Some(\"web\"), context: None, generator_image: \
+                      \"sweetspot:1\", generator_pull_policy: None, generators: 1, \
+                      generator_cpus: 1.0 }";
+        assert_eq!(of_cluster(&cluster(own(None))), before);
+        let template = Template::read("{\"nodeSelector\": {\"pool\": \"web\"}}", None).unwrap();
+        assert_ne!(of_cluster(&cluster(own(Some(template)))), before);
+    }
 
     #[test]
     fn the_hash_is_the_published_one() {

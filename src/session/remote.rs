@@ -19,10 +19,7 @@ use crate::report::{Reporter, Stored};
 use crate::store::Store;
 use crate::terms::{Configuration, Machine, StopSignal};
 
-pub use crate::place::remote::{Destination, PutBack};
-
-/// Receives what is to be said to people while a session goes on, a line each.
-pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+pub use crate::place::remote::{Destination, Occasion, PutBack, Tell};
 
 /// Where the plan's app answers. Sends no request.
 ///

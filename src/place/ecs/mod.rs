@@ -60,12 +60,20 @@ pub fn apply(
 ) -> Result<(), EcsError> {
     let service = describe(name)?;
     let before = match Before::read(at)? {
+        Some(before) if is_unchanged(&before, &service) => before,
         Some(before) => {
             refuse_others(&before, &service)?;
             before
         }
-        None => begin(name, &service, at)?,
+        None => {
+            let before = look(name, &service)?;
+            before.write(at)?;
+            before
+        }
     };
+    if before.deployment.is_none() {
+        hold_still(name, &before)?;
+    }
     let (definition, tags) = definition_of(&before.definition)?;
     let container = definition::task(&definition, name.container.as_deref())?.container;
     let made = definition::with_variables(&definition, (&container, &tags), variables);
@@ -97,6 +105,13 @@ pub fn check(name: &ServiceName, at: &Path) -> Result<(), EcsError> {
 /// A little less than whoever has this run leaves to it, so that it is told why.
 fn to_apply(within: Option<Duration>) -> Duration {
     within.map_or(TO_APPLY, |within| within.saturating_sub(SOONER))
+}
+
+/// Whether it runs what was written down, as where who wrote it was killed before it changed that.
+fn is_unchanged(before: &Before, service: &Service) -> bool {
+    before.deployment.is_none()
+        && service.task_definition == before.definition
+        && service.desired_count == before.desired_count
 }
 
 /// Nobody else has changed what a session has set.
@@ -133,18 +148,19 @@ fn untouched(name: &ServiceName, service: &Service) -> Result<Value, EcsError> {
     }
 }
 
-/// Writes down what it is, and keeps from it what else would change it or hold it up. Once a
-/// session: what somebody sets of that meanwhile is theirs.
-fn begin(name: &ServiceName, service: &Service, at: &Path) -> Result<Before, EcsError> {
-    let before = look(name, service)?;
-    before.write(at)?;
-    if before.suspended.is_some() {
+/// Keeps from it what else would change it or hold it up. Done until a setting has come up, since
+/// who did it first may have been killed in the middle; what is no longer as it was written down is
+/// done already, or somebody else's, and stays.
+fn hold_still(name: &ServiceName, before: &Before) -> Result<(), EcsError> {
+    if before.suspended.is_some() && around::suspended(name)? == before.suspended {
         around::suspend(name, &around::all_of_it(true))?;
     }
-    for (group, _) in &before.drains {
-        around::set_drain(group, SHORT_DRAIN)?;
+    for (group, seconds) in &before.drains {
+        if around::drain(group)?.as_ref() == Some(seconds) {
+            around::set_drain(group, SHORT_DRAIN)?;
+        }
     }
-    Ok(before)
+    Ok(())
 }
 
 /// What it is, before anything is changed.
@@ -184,10 +200,12 @@ mod tests {
         assert_eq!(to_apply(Some(Duration::from_secs(20))), Duration::ZERO);
     }
 
-    #[test]
-    fn what_somebody_else_changes_of_a_setting_is_seen() {
-        let arn = |revision: &str| format!("arn:aws:ecs:eu-west-1:1:task-definition/{revision}");
-        let before = Before {
+    fn arn(revision: &str) -> String {
+        format!("arn:aws:ecs:eu-west-1:1:task-definition/{revision}")
+    }
+
+    fn before(deployment: Option<&str>) -> Before {
+        Before {
             name: "prod/shop".into(),
             definition: arn("shop:7"),
             own_family: "shop-sweetspot".into(),
@@ -195,17 +213,38 @@ mod tests {
             grace_s: None,
             suspended: None,
             drains: Vec::new(),
-            deployment: Some("ecs-svc/2".into()),
+            deployment: deployment.map(str::to_string),
+        }
+    }
+
+    fn service(definition: &str, tasks: u32, deployment: &str) -> Service {
+        let service = json!({
+            "status": "ACTIVE", "taskDefinition": definition, "desiredCount": tasks,
+            "deployments": [{
+                "id": deployment, "status": "PRIMARY", "taskDefinition": definition,
+                "desiredCount": tasks, "runningCount": tasks,
+            }],
+        });
+        serde_json::from_value(service).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_down_and_not_changed_yet_is_no_work_of_somebody_elses() {
+        let of = |revision: &str, tasks: u32, deployment: Option<&str>| {
+            is_unchanged(&before(deployment), &service(&arn(revision), tasks, "ecs-svc/0"))
         };
+        assert!(of("shop:7", 2, None));
+        assert!(!of("shop:7", 2, Some("ecs-svc/2")), "a setting of ours has run since");
+        assert!(!of("shop:7", 3, None));
+        assert!(!of("shop:8", 2, None));
+        assert!(!of("shop-sweetspot:1", 2, None));
+    }
+
+    #[test]
+    fn what_somebody_else_changes_of_a_setting_is_seen() {
+        let before = before(Some("ecs-svc/2"));
         let of = |definition: &str, tasks: u32, deployment: &str| {
-            let service = json!({
-                "status": "ACTIVE", "taskDefinition": definition, "desiredCount": tasks,
-                "deployments": [{
-                    "id": deployment, "status": "PRIMARY", "taskDefinition": definition,
-                    "desiredCount": tasks, "runningCount": tasks,
-                }],
-            });
-            refuse_new(&before, &serde_json::from_value(service).unwrap())
+            refuse_new(&before, &service(definition, tasks, deployment))
         };
         let ours = arn("shop-sweetspot:1");
         of(&ours, 1, "ecs-svc/2").unwrap();

@@ -93,6 +93,7 @@ pub fn run(order: &Order<'_>, stop: &StopSignal) -> io::Result<Ran> {
         }
         thread::sleep(LOOK);
     };
+    said.iter_mut().for_each(Said::hand_on_rest);
     let lines = match (tail(&mut printed)?, said) {
         (none, Some(mut said)) if none.is_empty() => tail(&mut said.file)?,
         (lines, _) => lines,
@@ -113,19 +114,56 @@ impl<'a> Said<'a> {
         Ok(Self { file: in_memory("said")?, told: 0, tell })
     }
 
-    /// Hands on the lines that are new and whole. Read in place: the command writes on where the
-    /// file's own position is.
+    /// Hands on the lines that are new and whole, at most [`TAIL`] bytes of them.
     fn hand_on(&mut self) {
-        let length = self.file.metadata().map_or(0, |it| it.len());
-        let mut new = vec![0; length.saturating_sub(self.told).min(TAIL) as usize];
-        // What cannot be read now is kept, and read in the end.
-        let read = self.file.read_at(&mut new, self.told).unwrap_or(0);
-        let Some(last) = new[..read].iter().rposition(|byte| *byte == b'\n') else { return };
-        self.told += last as u64 + 1;
-        let text = String::from_utf8_lossy(&new[..last]);
+        let new = self.new_bytes();
+        if let Some(length) = whole(&new) {
+            self.hand_on_these(&new[..length]);
+        }
+    }
+
+    /// Hands on all that is left of a command that has ended, whose last line may have no end. What
+    /// a daemon of its prints from now on is not waited for.
+    fn hand_on_rest(&mut self) {
+        let end = self.length();
+        while self.told < end {
+            let new = self.new_bytes();
+            if new.is_empty() {
+                return;
+            }
+            self.hand_on_these(&new[..whole(&new).unwrap_or(new.len())]);
+        }
+    }
+
+    /// Those that come next.
+    fn hand_on_these(&mut self, bytes: &[u8]) {
+        self.told += bytes.len() as u64;
+        let text = String::from_utf8_lossy(bytes);
         let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
         lines.for_each(|line| (self.tell)(line));
     }
+
+    /// What was not handed on yet, at most [`TAIL`] bytes of it. Read in place: the command writes
+    /// on where the file's own position is.
+    fn new_bytes(&self) -> Vec<u8> {
+        let mut new = vec![0; self.length().saturating_sub(self.told).min(TAIL) as usize];
+        // What cannot be read now is kept, and read later.
+        let read = self.file.read_at(&mut new, self.told).unwrap_or(0);
+        new.truncate(read);
+        new
+    }
+
+    /// Bytes that were printed.
+    fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |it| it.len())
+    }
+}
+
+/// How many of these bytes can be handed on: whole lines, or as much of a longer one as is read at
+/// once. `None`: the line goes on.
+fn whole(bytes: &[u8]) -> Option<usize> {
+    let last = bytes.iter().rposition(|byte| *byte == b'\n');
+    last.map(|last| last + 1).or((bytes.len() as u64 == TAIL).then_some(bytes.len()))
 }
 
 fn in_memory(name: &str) -> io::Result<File> {
@@ -265,6 +303,28 @@ mod tests {
         assert_eq!(ran.end, Some(ProcessEnd::ExitStatus(3)));
         assert_eq!(told.into_inner(), ["first", "half and half"]);
         assert_eq!(ran.lines, ["out"]);
+    }
+
+    #[test]
+    fn a_line_longer_than_is_read_at_once_and_one_without_an_end_are_told_too() {
+        let told = RefCell::new(Vec::new());
+        let tell = |line: &str| told.borrow_mut().push(line.to_string());
+        let order = Order {
+            text: "echo out; head -c 70000 /dev/zero | tr '\\0' x >&2; echo >&2; seq 20000 >&2; \
+                   printf last >&2",
+            env: &BTreeMap::new(),
+            input: "",
+            patience: Duration::from_secs(20),
+            known_by: None,
+            tell: Some(&tell),
+        };
+        let ran = run(&order, &StopSignal::default()).unwrap();
+        assert_eq!((ran.is_success(), ran.lines), (true, vec!["out".to_string()]));
+        let told = told.into_inner();
+        assert_eq!((told[0].len(), told[1].len()), (TAIL as usize, 70_000 - TAIL as usize));
+        let numbers = told[2..told.len() - 1].iter().map(String::as_str);
+        assert!(numbers.eq((1..=20_000).map(|number| number.to_string())));
+        assert_eq!(told.last().unwrap(), "last");
     }
 
     #[test]

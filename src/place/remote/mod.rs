@@ -23,7 +23,7 @@ use self::command::{Order, Ran};
 use self::note::{Note, NoteError, Written};
 pub use self::put_back::{PutBack, restore};
 use self::put_back::{in_words, put_back};
-pub use self::settings::{Destination, Ours, RemoteSettings, boot_patience};
+pub use self::settings::{Destination, Occasion, Ours, RemoteSettings, Tell, boot_patience};
 use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
 use super::watching;
@@ -255,7 +255,7 @@ impl Remote {
         let patience = deadline.saturating_duration_since(Instant::now());
         let mut env = env.clone();
         env.insert(WITHIN.to_string(), patience.as_secs().to_string());
-        let tell = |line: &str| self.tell(line);
+        let tell = |line: &str| self.tell(Occasion::Measuring, line);
         let order = Order {
             text,
             env: &env,
@@ -268,9 +268,10 @@ impl Remote {
     }
 
     /// What a command of ours says meanwhile.
-    fn tell(&self, line: &str) {
+    fn tell(&self, occasion: Occasion, line: &str) {
         let Some(ours) = &self.settings.ours else { return };
-        (ours.tell)(&self.settings.secrets.mask_lines(&[line.to_string()]).concat());
+        let line = self.settings.secrets.mask_lines(&[line.to_string()]).concat();
+        (ours.tell)(occasion, &line);
     }
 
     fn failure(&self, kind: BootFailureKind, end: BootEnd, lines: &[String]) -> BootFailure {
@@ -439,7 +440,7 @@ impl Place for Remote {
         self.running = None;
         let Some(note) = self.changed.take() else { return Ok(()) };
         let restore = (&*self.settings.restore, &BTreeMap::new());
-        let tell = |line: &str| self.tell(line);
+        let tell = |line: &str| self.tell(Occasion::PuttingBack, line);
         let tell = self.settings.ours.is_some().then_some(&tell as &dyn Fn(&str));
         put_back(note, restore, &self.stop, tell).map(drop).map_err(|lines| {
             let said = self.settings.secrets.mask_lines(&lines).join("\n");

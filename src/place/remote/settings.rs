@@ -33,13 +33,25 @@ pub struct Destination {
     pub tls: Option<TlsSettings>,
 }
 
+/// What is being done when a command of ours says something to people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// A setting is applied, or looked at after a load.
+    Measuring,
+    /// The app is put back. What of it stays changed is said by nobody else.
+    PuttingBack,
+}
+
+/// Receives what is to be said to people while a session goes on or puts the app back, a line each.
+pub type Tell = Box<dyn Fn(Occasion, &str) + Send + Sync>;
+
 /// What commands of ours, which this program runs as itself, say beside whether they did it. By
 /// `ENDS_SESSION` they say that no other setting can be had either.
 pub struct Ours {
     /// Run after each load: succeeds where the app that was measured is the one that was applied.
     pub check: String,
     /// Receives what they say on their standard error, line by line as it comes.
-    pub tell: Box<dyn Fn(&str) + Send + Sync>,
+    pub tell: Tell,
 }
 
 /// An app elsewhere. No `Debug`: its commands may hold secrets.

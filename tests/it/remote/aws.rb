@@ -3,9 +3,10 @@
 # real one takes and nothing else, and runs a real Puma where ECS runs a task. A deployment goes on
 # while it is asked about: what ran before is drained, the new task comes up or fails. HOST_FOLDER
 # is the account: state.json what it holds, `denied` an operation that the credentials may not do,
-# `expired` that they are no longer good, `throttled` how many of the next questions are too many,
-# `stuck` that no task starts any more, `others` when somebody else deploys: "2 deploying", while the
-# second setting comes up, or "2 measured", once it is up and asked about again.
+# `expired` that they are no longer good, `fatal` an operation before which whoever asks for it is
+# killed, once, `throttled` how many of the next questions are too many, `stuck` that no task starts
+# any more, `others` when somebody else deploys: "2 deploying", while the second setting comes up,
+# or "2 measured", once it is up and asked about again.
 require "json"
 require "socket"
 
@@ -59,6 +60,11 @@ if File.exist?(AT["expired"])
 end
 denied = File.exist?(AT["denied"]) ? File.read(AT["denied"]).strip : nil
 fail_with("AccessDeniedException", operation, "not authorized") if denied == operation
+if File.exist?(AT["fatal"]) && File.read(AT["fatal"]).strip == operation
+  File.delete(AT["fatal"])
+  Process.kill("KILL", Process.ppid)
+  exit 1
+end
 
 lock = File.open(AT["lock"], "w")
 lock.flock(File::LOCK_EX)

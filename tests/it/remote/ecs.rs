@@ -74,7 +74,9 @@ impl Account {
         let mut command = self.site.command(&["tune", "--ecs", "prod/shop", "--url", url]);
         let today = format!("1x{}", threads.split(',').next().unwrap());
         command.args(["--workers", "1", "--threads", threads, "--today", &today]);
-        command.args(["--slo", "p95<500ms", "--budget", "40s"]).args(more);
+        // Room for each setting, also where many tests run at a time.
+        let budget = format!("{}s", 40 * threads.split(',').count());
+        command.args(["--slo", "p95<500ms", "--budget", &budget]).args(more);
         Running::begin(self.with_tools(command))
     }
 
@@ -84,6 +86,18 @@ impl Account {
         running.expect("held");
         running.signal(libc::SIGKILL);
         running.end();
+    }
+
+    /// What a session has the program do to the service, done without one.
+    fn run_own(&self, what: &[&str]) -> Ended {
+        let record = self.record();
+        let at = ["--record", record.to_str().unwrap()];
+        let command = self.site.command(&[&["__ecs"][..], what, &at].concat());
+        let mut command = self.with_tools(command);
+        command.env("SWEETSPOT_VARIABLES", "WEB_CONCURRENCY,RAILS_MAX_THREADS");
+        command.env("SWEETSPOT_VALUE_WEB_CONCURRENCY", "1");
+        command.env("SWEETSPOT_VALUE_RAILS_MAX_THREADS", "8");
+        self.site.run_command(command)
     }
 
     pub fn restore(&self) -> Ended {
@@ -224,13 +238,47 @@ fn what_somebody_else_has_set_on_a_service_meanwhile_stays() {
     account.site.nothing_left.check();
 }
 
-/// Before the setting was measured that it landed on, and while the next one came up.
+/// Killed after it has written down what the service was: before anything of it is changed, and
+/// before the last of it is, which somebody else then sets.
+#[test]
+fn a_first_setting_that_was_killed_is_begun_again_and_what_others_set_since_stays() {
+    for (fatal, drain, drain_then) in
+        [("register-scalable-target", "300", "5"), ("modify-target-group-attributes", "60", "60")]
+    {
+        let account = Account::new();
+        account.put("fatal", fatal);
+        let killed = account.run_own(&["apply", "prod/shop"]);
+        assert_eq!(killed.code, None, "{killed:?}");
+        assert!(account.record().exists());
+        assert_eq!(account.state()["service"]["desiredCount"], 2);
+        account.change(|state| state["drain"] = drain.into());
+
+        account.run_own(&["apply", "prod/shop"]).assert_code(0);
+        let state = account.state();
+        let suspended = state["suspended"].as_object().unwrap();
+        assert!(suspended.values().all(|it| *it == true), "{suspended:?}");
+        assert_eq!(state["drain"], drain_then);
+        assert_eq!(state["service"]["desiredCount"], 1);
+        account.run_own(&["check", "prod/shop"]).assert_code(0);
+
+        account.run_own(&["restore"]).assert_code(0);
+        assert_eq!(account.state()["drain"], drain);
+        account.change(|state| state["drain"] = "300".into());
+        account.assert_as_before();
+        account.site.nothing_left.check();
+    }
+}
+
+/// Before the setting was measured that it landed on, and while the next one came up. What is left
+/// is named with `--quiet` too.
 #[test]
 fn what_somebody_else_deploys_in_the_middle_ends_the_session_and_stays() {
-    for (others, has_measured) in [("1 measured", false), ("2 deploying", true)] {
+    for (others, has_measured, more) in
+        [("1 measured", false, &[][..]), ("2 deploying", true, &["--quiet"][..])]
+    {
         let account = Account::new();
         account.put("others", others);
-        let ended = account.tune("2,8", &[]).end();
+        let ended = account.tune("2,8", more).end();
         ended.assert_code(1);
         let theirs = arn("shop:8");
         ended.assert_says(&[
