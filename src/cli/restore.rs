@@ -28,7 +28,7 @@ pub struct Arguments {
     /// A context of the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME", requires = "deployment")]
     context: Option<String>,
-    /// Also where the session may go on, or context or namespace look like production
+    /// Also while the session's Lease is held: it has been killed
     #[arg(long, requires = "deployment")]
     yes: bool,
     #[command(flatten)]
@@ -78,9 +78,11 @@ fn of_remote(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// It only puts back, so that what looks like production needs no yes: that says that the session
+/// has been killed.
 fn of_deployment(arguments: &Arguments, deployment: &str) -> anyhow::Result<Exit> {
     let (context, namespace) = (arguments.context.as_deref(), arguments.namespace.as_deref());
-    let found = cluster::connect(context, namespace, arguments.yes).map_err(of_connection)?;
+    let found = cluster::connect(context, namespace, true).map_err(of_connection)?;
     let restored = cluster::restore(&found, deployment, arguments.yes)?;
     if arguments.json {
         let said = json!({

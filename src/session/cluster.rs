@@ -163,6 +163,7 @@ fn settings(plan: &Plan, found: &Found, cluster: &Cluster) -> Result<PodsSetting
     let (arguments, files) = requests::of(&plan.targets, plan.timeout, "/files/");
     Ok(PodsSettings {
         namespace: found.namespace.clone(),
+        context: cluster.context.clone(),
         deployment: match &cluster.own {
             Some(_) => format!("sweetspot-{run}-app"),
             None => cluster.deployment.clone(),

@@ -19,10 +19,7 @@ pub enum ChangeError {
     #[error("there is no Deployment {name} in this namespace")]
     None { name: String },
     /// A session that was cut off has left it changed.
-    #[error(
-        "a session that was cut off has left the {what} {name} changed; put it back with \
-         'sweetspot restore --deployment {name}'"
-    )]
+    #[error("a session that was cut off has left the {what} {name} changed")]
     LeftChanged { name: String, what: &'static str },
     /// Somebody else has changed it since we did.
     #[error("somebody else has changed the Deployment {name} meanwhile; it is left as it is")]
@@ -33,6 +30,15 @@ pub enum ChangeError {
          autoscaling.keda.sh/paused-replicas from the ScaledObject, or set it to \"1\""
     )]
     Paused { pods: String },
+}
+
+/// The command that puts a Deployment back. `context`: where one of the kubeconfig was named.
+pub fn restoring(name: &str, namespace: &str, context: Option<&str>) -> String {
+    // No argument of a program holds the one byte that a shell cannot be told.
+    let context =
+        context.map(|it| format!(" --context {}", shlex::try_quote(it).unwrap_or_default()));
+    let context = context.unwrap_or_default();
+    format!("sweetspot restore --deployment {name} --namespace {namespace}{context}")
 }
 
 /// A Deployment, and what of it and its autoscalers has been changed.
@@ -437,13 +443,24 @@ mod tests {
         changing.set(&ours(1)).unwrap();
         std::mem::forget(changing);
         let refused = Changing::read(&fake, "web", "shop", "r2").err().unwrap();
-        assert!(refused.to_string().contains("sweetspot restore"), "{refused}");
+        let (name, what) = ("shop".to_string(), "Deployment");
+        assert_eq!(refused, ChangeError::LeftChanged { name, what });
         let restored = restore(&fake, "web", "shop", (None, true)).unwrap();
         assert_eq!(restored, Restored { deployment: true, is_others: false, autoscalers: 1 });
         assert_eq!(fake.objects.lock().unwrap()[SHOP]["spec"]["replicas"], 3);
         assert_eq!(restore(&fake, "web", "shop", (None, true)).unwrap(), Restored::default());
         let none = restore(&fake, "web", "none", (None, true)).unwrap_err();
         assert_eq!(none, ChangeError::None { name: "none".into() });
+    }
+
+    #[test]
+    fn the_command_that_puts_back_names_all_that_was_named() {
+        let command = "sweetspot restore --deployment shop --namespace web-prod";
+        assert_eq!(restoring("shop", "web-prod", None), command);
+        for (context, quoted) in [("ada@eu-prod", "ada@eu-prod"), ("eu prod", "'eu prod'")] {
+            let expected = format!("{command} --context {quoted}");
+            assert_eq!(restoring("shop", "web-prod", Some(context)), expected);
+        }
     }
 
     #[test]

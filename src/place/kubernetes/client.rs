@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use futures_util::io::AsyncBufReadExt;
 use futures_util::stream::StreamExt;
-use http::{Method, Request};
+use http::{Method, Request, Uri};
 use kube::client::AuthError;
-use kube::config::{ExecConfig, KubeConfigOptions, Kubeconfig};
+use kube::config::{ExecConfig, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::core::Status;
 use kube::{Config, Error};
 use serde_json::{Value, json};
@@ -59,8 +59,8 @@ impl Client {
         let file = Kubeconfig::read().unwrap_or_default();
         let config = runtime.block_on(async {
             match context {
-                Some(_) => Config::from_kubeconfig(&options).await.map_err(|it| it.to_string()),
-                None => Config::infer().await.map_err(|it| it.to_string()),
+                Some(_) => Config::from_kubeconfig(&options).await.map_err(|it| unread(&it)),
+                None => Config::infer().await.map_err(|it| unread(&it)),
             }
         });
         let mut config = config.map_err(unusable)?;
@@ -89,7 +89,7 @@ impl Client {
             .method(method)
             .uri(path)
             .header("Content-Type", of_body)
-            .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default());
+            .body(body.map(|body| as_the_server_writes(body).into_bytes()).unwrap_or_default());
         let request = request.map_err(|error| refused(400, error.to_string()))?;
         self.answer(self.client.request::<Value>(request))
     }
@@ -235,6 +235,20 @@ impl Output {
     }
 }
 
+/// JSON as the API server writes it itself, with these characters escaped (`encoding/json` of Go
+/// does so for HTML's sake): a patch's `test` compares a text as it is written, so that one with
+/// `&&` in a command would never be equal. They stand nowhere in JSON but in texts.
+fn as_the_server_writes(body: &Value) -> String {
+    let escapes = [
+        ('<', "\\u003c"),
+        ('>', "\\u003e"),
+        ('&', "\\u0026"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ];
+    escapes.iter().fold(body.to_string(), |text, (one, escape)| text.replace(*one, escape))
+}
+
 fn question(path: &str) -> Result<Request<Vec<u8>>, ApiError> {
     Request::get(path).body(Vec::new()).map_err(|error| refused(400, error.to_string()))
 }
@@ -257,7 +271,7 @@ fn of(error: Error, plugin: Option<&str>) -> ApiError {
     match error {
         Error::Api(answer) => match answer.code {
             403 if is_of_ending_namespace(&answer) => ApiError::Ending { message: answer.message },
-            status => refusal::of(status, answer.message),
+            status => refusal::of(status, with_causes(&answer)),
         },
         other => plugin_failed(&other, plugin).unwrap_or_else(|| unreachable(&other)),
     }
@@ -277,10 +291,25 @@ fn plugin_failed(
             let words: Vec<&str> = words.lines().map(str::trim).collect();
             format!("{}; {}", out.status, words.join(" / "))
         }
+        // Its own words repeat a part of that, which may be the login itself.
+        AuthError::AuthExecParse(_) => "what it printed is no credential".into(),
         other => other.to_string(),
     };
     let said = Secrets::default().mask(said.trim_end_matches(['.', ';', ' ']));
     Some(ApiError::Plugin { command: plugin?.to_string(), said })
+}
+
+/// Why there is no configuration, in words that repeat no line of the kubeconfig: it may hold a
+/// token or a key.
+fn unread(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut causes = iter::successors(Some(error), |it| it.source());
+    match causes.find_map(|cause| cause.downcast_ref::<KubeconfigError>()) {
+        Some(KubeconfigError::Parse(syntax)) => {
+            let line = syntax.location().map_or(1, |place| place.line());
+            format!("the kubeconfig cannot be read at its line {line}")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// As one types it, without what may be secret.
@@ -311,9 +340,9 @@ fn names_proxy(file: &Kubeconfig, context: Option<&str>) -> bool {
 /// it is built, speaks through none.
 fn leave_proxy(config: &mut Config, of_kubeconfig: bool) -> Result<(), ApiError> {
     let Some(proxy) = &config.proxy_url else { return Ok(()) };
-    let host = config.cluster_url.host().unwrap_or_default();
-    let list = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| std::env::var(name).ok());
-    if !of_kubeconfig && no_proxy::is_direct(host, &list.unwrap_or_default()) {
+    let (host, port) = address_of(&config.cluster_url);
+    let list = no_proxy::list(|name| std::env::var(name).ok());
+    if !of_kubeconfig && no_proxy::is_direct((host, port), &list) {
         config.proxy_url = None;
         return Ok(());
     }
@@ -321,6 +350,21 @@ fn leave_proxy(config: &mut Config, of_kubeconfig: bool) -> Result<(), ApiError>
     let port = proxy.port().map(|port| format!(":{port}")).unwrap_or_default();
     let proxy = format!("{}{port}", proxy.host().unwrap_or_default());
     Err(ApiError::Proxied { proxy, host: host.to_string(), of_kubeconfig })
+}
+
+/// Host and port; where no port is named, the scheme's.
+fn address_of(url: &Uri) -> (&str, u16) {
+    let usual = if url.scheme_str() == Some("http") { 80 } else { 443 };
+    (url.host().unwrap_or_default(), url.port_u16().unwrap_or(usual))
+}
+
+/// What it says, and the causes that it gives beside where the words do not hold them.
+fn with_causes(answer: &Status) -> String {
+    let causes = answer.details.iter().flat_map(|details| &details.causes);
+    let causes = causes.map(|cause| cause.message.as_str());
+    let untold = causes.filter(|cause| !answer.message.contains(cause));
+    let said: Vec<&str> = iter::once(answer.message.as_str()).chain(untold).collect();
+    said.join(": ")
 }
 
 /// As the API server's admission of namespaces marks it.
@@ -333,6 +377,16 @@ fn is_of_ending_namespace(answer: &Status) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_escaped_as_in_go_and_mean_the_same() {
+        let body =
+            json!([{ "op": "test", "value": ["a && b >\u{2028}<c", "\u{8}\u{1f}\u{7f}é\""] }]);
+        let written = as_the_server_writes(&body);
+        let escaped = r#"["a \u0026\u0026 b \u003e\u2028\u003cc","\b\u001f"#;
+        assert!(written.contains(escaped), "{written}");
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), body);
+    }
 
     #[test]
     fn lines_are_put_together_from_messages_and_a_failure_is_told() {
@@ -358,15 +412,27 @@ mod tests {
         assert_eq!(command, shown);
         let missing = AuthError::AuthExecStart(std::io::ErrorKind::NotFound.into());
         let refreshed = AuthError::AuthExec("it has expired.".into());
+        let syntax = serde_saphyr::from_str::<Value>("token: [s3cr3t\n").unwrap_err();
+        let printed = AuthError::AuthExecParse(Box::new(syntax));
         for (error, words) in [
             (Error::Auth(missing), "entity not found"),
             (Error::Service(Box::new(refreshed)), "failed exec auth: it has expired"),
+            (Error::Auth(printed), "what it printed is no credential"),
         ] {
             let (command, said) = (command.clone(), words.to_string());
             let failed = plugin_failed(&error, Some(&command));
             assert_eq!(failed, Some(ApiError::Plugin { command, said }));
         }
         assert_eq!(plugin_failed(&Error::TlsRequired, Some(&command)), None);
+    }
+
+    #[test]
+    fn a_kubeconfig_that_cannot_be_read_is_not_repeated() {
+        let text = "users:\n- name: ada\n  user: {token: s3cr3t\n";
+        let said = unread(&Kubeconfig::from_yaml(text).unwrap_err());
+        assert!(said.starts_with("the kubeconfig cannot be read at its line "), "{said}");
+        assert!(!said.contains("s3cr3t"), "{said}");
+        assert_eq!(unread(&KubeconfigError::FindPath), "failed to find the path of kubeconfig");
     }
 
     #[test]
@@ -388,5 +454,8 @@ mod tests {
         here.proxy_url = config.proxy_url;
         leave_proxy(&mut here, false).unwrap();
         assert_eq!(here.proxy_url, None);
+        for (url, port) in [("https://d", 443), ("http://d", 80), ("https://d:6443", 6443)] {
+            assert_eq!(address_of(&url.parse().unwrap()), ("d", port), "{url}");
+        }
     }
 }

@@ -362,7 +362,8 @@ impl<'a> Fleet<'a> {
     }
 
     fn together(&self) -> Vec<String> {
-        let (many, gather) = (self.order.generators, format_duration(self.within + JOINING));
+        let gather = format_duration(self.within.saturating_add(JOINING));
+        let many = self.order.generators;
         vec!["--generators".into(), many.to_string(), "--gather".into(), gather]
     }
 
@@ -600,6 +601,9 @@ mod tests {
         assert_eq!(begin(&saying(&[])).together().join(" "), "--generators 1 --gather 35s");
         assert_eq!(joined_at("10.0.0.7"), "10.0.0.7:7077");
         assert_eq!(joined_at("fd00::7"), "[fd00::7]:7077");
+        let (fake, stop) = (saying(&[]), StopSignal::default());
+        let endless = Fleet::begin(&fake, order(), Duration::MAX, &stop, &mut |_| Ok(()));
+        assert!(endless.is_ok(), "no time is too long to be added to");
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub const GRACE: Duration = Duration::from_secs(30);
 /// Seconds that what is over stays where we are not there any more to remove it.
 const KEPT_S: u32 = 60;
 
+/// The most seconds that a time may have, 68 years: the cluster counts nanoseconds in 63 bits, and
+/// would end at once what is to end in more.
+const LONGEST_S: u64 = (1 << 31) - 1;
+
 /// Every object of a run has these.
 fn labels(run: &str, role: &str) -> Value {
     json!({
@@ -234,7 +238,7 @@ fn job(
         "restartPolicy": "Never",
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
-        "terminationGracePeriodSeconds": pod.grace.as_secs(),
+        "terminationGracePeriodSeconds": pod.grace.as_secs().min(LONGEST_S),
         "securityContext": { "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } },
         "containers": [container],
         "volumes": [{ "name": "tmp", "emptyDir": {} }, files],
@@ -255,7 +259,7 @@ fn job(
             "parallelism": count,
             "completionMode": "Indexed",
             "backoffLimit": 0,
-            "activeDeadlineSeconds": pod.deadline.as_secs().max(1),
+            "activeDeadlineSeconds": pod.deadline.as_secs().clamp(1, LONGEST_S),
             "ttlSecondsAfterFinished": KEPT_S,
             "template": { "metadata": metadata_of_pods(run, role), "spec": spec },
         },
@@ -305,6 +309,9 @@ mod tests {
         assert_eq!(goes_on["spec"]["backoffLimitPerIndex"], 0);
         assert!(goes_on["spec"].get("backoffLimit").is_none());
         assert_eq!(spec["activeDeadlineSeconds"], 600);
+        let endless = PodOf { deadline: Duration::MAX, ..pod() };
+        let endless = collector("7", &endless, (1, &[], "t"));
+        assert_eq!(endless["spec"]["activeDeadlineSeconds"], LONGEST_S);
         assert_eq!(job["metadata"]["ownerReferences"][0]["uid"], "u-1");
         let pod = &spec["template"]["spec"];
         let container = &pod["containers"][0];

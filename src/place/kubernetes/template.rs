@@ -242,8 +242,10 @@ fn documents(text: &str) -> Result<Vec<Value>, TemplateError> {
 
 #[cfg(feature = "kubernetes")]
 fn of_yaml(text: &str) -> Result<Vec<Value>, TemplateError> {
+    // As kubectl reads it: modes of files are written like this (`defaultMode: 0400`).
+    let options = serde_saphyr::options! { legacy_octal_numbers: true };
     // Its own words may repeat a line of the file, which may hold a secret.
-    serde_saphyr::from_multiple(text).map_err(|error| TemplateError::Syntax {
+    serde_saphyr::from_multiple_with_options(text, options).map_err(|error| TemplateError::Syntax {
         line: error.location().map_or(1, |place| place.line()),
     })
 }

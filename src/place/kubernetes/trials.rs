@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::alike::Alike;
 use super::api::Api;
-use super::changing::Changing;
+use super::changing::{ChangeError, Changing, restoring};
 use super::deployment::{self, Container, Wanted};
 use super::error::{cluster, of_fleet};
 use super::fields::name;
@@ -60,6 +60,8 @@ const HEAD_BYTES: u32 = 64 << 10;
 /// What is tuned, and with what.
 pub struct PodsSettings {
     pub namespace: String,
+    /// Of the kubeconfig, where one was named.
+    pub context: Option<String>,
     pub deployment: String,
     /// What is made under this name for the time; `None`: it is there.
     pub own: Option<OwnApp>,
@@ -97,6 +99,13 @@ pub struct PodsSettings {
     pub alike: Arc<Mutex<Alike>>,
     /// When the session began, for all places alike.
     pub born: Instant,
+}
+
+impl PodsSettings {
+    /// The command that puts back what the session has changed.
+    fn restoring(&self) -> String {
+        restoring(&self.deployment, &self.namespace, self.context.as_deref())
+    }
 }
 
 /// A Deployment as a place for trials.
@@ -147,7 +156,13 @@ impl<'a> Pods<'a> {
         // removed with the Lease.
         let of_lease = made.iter().try_for_each(|made| made.belong_to(&lease.object));
         of_lease.map_err(cluster)?;
-        let changing = Changing::read(api, namespace, name, &settings.run).map_err(cluster)?;
+        let changing = Changing::read(api, namespace, name, &settings.run);
+        let changing = changing.map_err(|error| match error {
+            ChangeError::LeftChanged { .. } => {
+                cluster(format!("{error}; put it back with '{}'", settings.restoring()))
+            }
+            other => cluster(other),
+        })?;
         let of_it = |why: String| PlaceError::Elsewhere(format!("Deployment {name}: {why}"));
         let named = settings.container.as_deref();
         let (container, mut machine) = found::look(api, namespace, &changing.object, named)?;
@@ -528,11 +543,9 @@ impl Place for Pods<'_> {
         }
         let waits = self.stop.requested() != StopRequest::Now;
         self.changing.put_back(waits).map_err(|error| {
-            let name = &self.settings.deployment;
+            let (name, command) = (&self.settings.deployment, self.settings.restoring());
             PlaceError::Elsewhere(format!(
-                "Deployment {name} could not be put back: {error}; do it with 'sweetspot \
-                 restore --deployment {name} --namespace {}'",
-                self.settings.namespace
+                "Deployment {name} could not be put back: {error}; do it with '{command}'"
             ))
         })
     }

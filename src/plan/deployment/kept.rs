@@ -17,6 +17,9 @@ use crate::terms::{HIDDEN, Secrets};
 pub struct Kept {
     /// A word each, in the order given: `--timeout=60`.
     pub flags: Vec<String>,
+    /// Each of the flags once more as it may be shown, but for secrets that are known: with a value
+    /// as it was written (`$NAME`) where variables make it something else than a number.
+    written: Vec<String>,
     pub variables: Vec<Pair>,
 }
 
@@ -32,16 +35,16 @@ impl Kept {
         let mut kept = Self::default();
         for (word, next) in with_next(words) {
             let found = list.iter().find_map(|flag| Some((flag, text(flag, word, next)?)));
-            let known = found.and_then(|(flag, text)| Some((flag, expanded(text, of)?)));
-            if let Some((flag, value)) = known {
-                kept.add(flag, &value, app);
+            let known = found.and_then(|(flag, text)| Some((flag, text, expanded(text, of)?)));
+            if let Some((flag, text, value)) = known {
+                kept.add(flag, (text, &value), app);
             }
         }
         kept
     }
 
     /// The flags of this list that are kept, as a plan may show them: without secrets, without the
-    /// values of variables, and with folders relative to the app's.
+    /// values of variables but for numbers, and with folders relative to the app's.
     pub fn shown(&self, list: &[KeptFlag], folder: &Path, secrets: &Secrets) -> Vec<String> {
         let root = format!("{}/", folder.display());
         let flag = |word: &String| match word.split_once('=') {
@@ -50,10 +53,11 @@ impl Kept {
         };
         let with_variable = list.iter().find(|flag| flag.takes == Takes::Variable);
         let variable = |(name, _): &Pair| Some(format!("{}={name}={HIDDEN}", with_variable?.name));
-        self.flags.iter().map(flag).chain(self.variables.iter().filter_map(variable)).collect()
+        self.written.iter().map(flag).chain(self.variables.iter().filter_map(variable)).collect()
     }
 
-    fn add(&mut self, flag: &KeptFlag, value: &str, app: &App) {
+    /// `text`: as it is written; `value`: with variables put in.
+    fn add(&mut self, flag: &KeptFlag, (text, value): (&str, &str), app: &App) {
         let is_told = !value.is_empty() && !value.starts_with('=') && !value.contains('`');
         let name = flag.name;
         let with = |value: Option<String>| Some(format!("{name}={}", value?));
@@ -69,6 +73,13 @@ impl Kept {
                 None
             }
         };
+        // Names alone don't tell which variables hold secrets. Files and folders are the app's.
+        let is_plain = text == value || value.parse::<f64>().is_ok();
+        let written = match flag.takes {
+            Takes::Word if !is_plain => word.as_ref().map(|_| format!("{name}={text}")),
+            _ => word.clone(),
+        };
+        self.written.extend(written);
         self.flags.extend(word);
     }
 }
@@ -110,7 +121,7 @@ mod tests {
     ];
 
     /// What is kept of a command's arguments by an app with `src/main.py`, `lib/` and `.env`, where
-    /// `SECONDS` is 9, and the app's folder.
+    /// `SECONDS` is 9 and `ROOT` a secret, and the app's folder.
     fn kept_of(arguments: &str) -> (Kept, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         for below in ["src", "lib"] {
@@ -120,7 +131,11 @@ mod tests {
             fs::write(folder.path().join(file), "").unwrap();
         }
         let app = App::new(folder.path(), Framework::Wsgi, "main:app");
-        let of = |name: &str| (name == "SECONDS").then(|| "9".to_string());
+        let of = |name: &str| match name {
+            "SECONDS" => Some("9".to_string()),
+            "ROOT" => Some("/s3cret-root".to_string()),
+            _ => None,
+        };
         (Kept::of(&unquoted(arguments), LIST, &app, &of), folder)
     }
 
@@ -138,6 +153,7 @@ mod tests {
             ("-t5 --timeout=6 --timeout '7'", "--timeout=5 --timeout=6 --timeout=7"),
             ("-t $SECONDS --preload", "--timeout=9 --preload"),
             ("-t ${T:-3}", "--timeout=3"),
+            ("--timeout=$ROOT/a", "--timeout=/s3cret-root/a"),
             ("-t $T --preload -t `t` -t $(t) -t ''", "--preload"),
             ("--preloaded --timeouts 3 -t", ""),
             ("--env-file /app/.env", "--env-file=.env"),
@@ -164,6 +180,8 @@ mod tests {
         for (arguments, expected) in [
             ("--preload -t 5", "--preload --timeout=5"),
             ("-t s3cret-region", "--timeout=[hidden]"),
+            ("-t $SECONDS -t ${T:-3}", "--timeout=9 --timeout=3"),
+            ("-t $ROOT --timeout=${ROOT:-/a}/b", "--timeout=$ROOT --timeout=${ROOT:-/a}/b"),
             ("-t redis://joe:s3cret@db/0", "--timeout=redis://[hidden]@db/0"),
             ("--pythonpath src,lib --env-file .env", "--pythonpath=src,lib --env-file=.env"),
             (

@@ -585,13 +585,13 @@ fn flags_that_a_server_keeps_are_shown_with_where_they_stand_and_without_secrets
     assert_eq!(plan.app.start_env["STAGE"], "s3cret");
     assert!(!format!("{:?}", plan.records).contains("s3cret"));
 
-    // The value of a flag may be that of a variable of the user's.
+    // What a variable holds may be secret whatever it is called.
     let here = Here::new("server = \"uvicorn\"\n");
     here.write("asgi.py", "application = 1\n");
     here.write("Procfile", "web: uvicorn --root-path=$SHOP_ROOT --loop asyncio asgi:application\n");
     let plan = here.resolve(&Typed::default().with(Key::Env, "SHOP_ROOT=/s3cret-root"));
     let source = PlanSource::DeployedFlags { places: vec![place("Procfile", None)] };
-    assert_eq!(line(&plan, "kept flags"), ("--root-path=[hidden] --loop=asyncio", &source));
+    assert_eq!(line(&plan, "kept flags"), ("--root-path=$SHOP_ROOT --loop=asyncio", &source));
     assert_eq!(plan.app.start_flags[0], "--root-path=/s3cret-root");
 
     let here = Here::new("");

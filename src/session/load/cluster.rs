@@ -65,6 +65,9 @@ pub fn collect(
 }
 
 fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
+    // Once for the pods to run, and once more for the generators to join the collector, which is to
+    // say itself that they don't.
+    let gathering = sending.within.saturating_mul(2);
     Order {
         namespace: sending.namespace.to_string(),
         run: sending.run.to_string(),
@@ -74,10 +77,8 @@ fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
             pull_policy: asked.pull_policy.clone(),
             cpus: asked.cpus,
             memory_bytes: asked.memory.0,
-            // Once for the pods to run, and once more for the generators to join the collector,
-            // which is to say itself that they don't.
-            deadline: sending.length + sending.within.saturating_mul(2) + AROUND,
-            grace: sending.timeout + kubernetes::GRACE,
+            deadline: sending.length.saturating_add(gathering).saturating_add(AROUND),
+            grace: sending.timeout.saturating_add(kubernetes::GRACE),
             away_from: asked.away_from.iter().cloned().collect::<BTreeMap<_, _>>(),
         },
         arguments: asked.arguments.clone(),

@@ -196,6 +196,11 @@ fn yaml_is_read_as_kubectl_prints_it_and_people_write_it() {
     assert_eq!(pods["spec"][SECURITY], json!({ "runAsUser": 1000 }));
     let alone = Template::read("securityContext: {runAsUser: 0}\n", None).unwrap();
     assert_eq!(like(&alone)["spec"][SECURITY]["runAsUser"], 0);
+    let octal = "volumes:\n- name: key\n  secret: {secretName: key, defaultMode: 0400}\n\
+                 nodeSelector: {number: \"0400\"}\n";
+    let pods = like(&Template::read(octal, None).unwrap());
+    assert_eq!(pods["spec"]["volumes"][0]["secret"]["defaultMode"], json!(256));
+    assert_eq!(pods["spec"]["nodeSelector"], json!({ "number": "0400" }));
     let wrong = Template::read("spec:\n  containers: [\n  env: s3cret\n", None).unwrap_err();
     assert!(matches!(wrong, TemplateError::Syntax { .. }), "{wrong}");
     assert!(!wrong.to_string().contains("s3cret"), "{wrong}");
