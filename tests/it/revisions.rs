@@ -21,7 +21,7 @@ use troubled::{Trouble, Troubled};
 use crate::failures::site::{Running, Site};
 use crate::process::{long_ones_are_wanted, wait_until, write_files};
 use crate::schema::assert_valid;
-use crate::tune;
+use crate::{tune, turn};
 
 /// 12 ms of CPU and as much waiting, on a machine whose starts differ as real ones do.
 fn app() -> SimulatedApp {
@@ -50,6 +50,7 @@ fn in_trouble(trouble: Trouble, [a, b]: [f64; 2], seed: u64) -> RevisionsAnswer 
 }
 
 fn measured(form: Form, places: [&mut dyn Place; 2], seed: u64) -> (RevisionsAnswer, f64) {
+    let _turn = turn::compute();
     let folder = TempDir::new().unwrap();
     let plan = Plan { seed, ..tune::plan(&folder) };
     let mut search = Revisions::new(RevisionsPlan {
