@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ring::hmac::{self, Context, HMAC_SHA256};
 
-use crate::plan::{Cluster, Plan, Platform};
+use crate::plan::{Cluster, OwnPods, Plan, Platform};
 use crate::server::Inspection;
 use crate::store::Key;
 use crate::terms::{Machine, Objective};
@@ -42,11 +42,7 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
     }
     match (&plan.cluster, &plan.remote) {
         // The image has its version; the folder where it was typed is not the app's.
-        (Some(cluster), _) => {
-            hash.add(&of_cluster(cluster));
-            let template = cluster.own.as_ref().and_then(|own| own.template.as_ref());
-            template.iter().for_each(|template| hash.add(&template.contents()));
-        }
+        (Some(cluster), _) => add_cluster(&mut hash, cluster),
         (None, Some(remote)) => {
             let commands = &remote.commands;
             let others = [&commands.ready, &commands.observe].into_iter().flatten();
@@ -85,9 +81,36 @@ fn machine_of(plan: &Plan, machine: &Machine) -> String {
     }
 }
 
-/// A cluster as sessions from before there were templates have it, unless its pods have one.
-fn of_cluster(cluster: &Cluster) -> String {
-    format!("{cluster:?}").replacen(", template: None }", " }", 1)
+/// Adds what of a cluster counts, as stored sessions have it: a field that comes to be later is
+/// added after these, and only where it is given, as the template is.
+fn add_cluster(hash: &mut Hash, cluster: &Cluster) {
+    let Cluster {
+        deployment,
+        own,
+        container,
+        service,
+        namespace,
+        context,
+        generator_image,
+        generator_pull_policy,
+        generators,
+        generator_cpus,
+    } = cluster;
+    let pods = own.as_ref().map_or("None".into(), |own| {
+        let OwnPods { image, pull_policy, port, cuts, at_once, template: _ } = own;
+        format!(
+            "Some(OwnPods {{ image: {image:?}, pull_policy: {pull_policy:?}, port: {port}, \
+             cuts: {cuts:?}, at_once: {at_once} }})"
+        )
+    });
+    hash.add(&format!(
+        "Cluster {{ deployment: {deployment:?}, own: {pods}, container: {container:?}, \
+         service: {service:?}, namespace: {namespace:?}, context: {context:?}, \
+         generator_image: {generator_image:?}, generator_pull_policy: {generator_pull_policy:?}, \
+         generators: {generators}, generator_cpus: {generator_cpus:?} }}"
+    ));
+    let template = own.as_ref().and_then(|own| own.template.as_ref());
+    template.iter().for_each(|template| hash.add(&template.contents()));
 }
 
 /// Of a session that asks this about its trials: their fingerprint comes first, since another
@@ -176,7 +199,7 @@ impl Hash {
 mod tests {
     use super::*;
     use crate::place::kubernetes::Template;
-    use crate::plan::{Key, OwnPods, Surroundings, Typed, resolve};
+    use crate::plan::{Key, Surroundings, Typed, resolve};
     use crate::server::Obeys;
     use crate::terms::{Bytes, Configuration, Cores};
 
@@ -218,35 +241,47 @@ mod tests {
     }
 
     #[test]
-    fn an_image_whose_pods_have_no_template_is_as_before_there_could_be_one() {
+    fn a_cluster_is_as_before_there_could_be_a_template_unless_its_pods_have_one() {
         let own = |template: Option<Template>| OwnPods {
             image: "shop:2".into(),
             pull_policy: None,
             port: 3000,
-            cuts: vec![1],
+            cuts: vec![1, 2],
             at_once: 1,
             template,
         };
-        let cluster = |own: OwnPods| Cluster {
-            deployment: "NAME".into(),
-            own: Some(own),
-            container: None,
-            service: None,
-            namespace: Some("web".into()),
-            context: None,
-            generator_image: "sweetspot:1".into(),
-            generator_pull_policy: None,
-            generators: 1,
-            generator_cpus: 1.0,
+        let hashed = |own: Option<OwnPods>| {
+            let cluster = Cluster {
+                deployment: "NAME".into(),
+                own,
+                container: None,
+                service: None,
+                namespace: Some("web".into()),
+                context: None,
+                generator_image: "sweetspot:1".into(),
+                generator_pull_policy: None,
+                generators: 1,
+                generator_cpus: 1.0,
+            };
+            let mut hash = Hash::keyed(&[]);
+            add_cluster(&mut hash, &cluster);
+            hash.text()
         };
-        let before = "Cluster { deployment: \"NAME\", own: Some(OwnPods { image: \"shop:2\", \
-                      pull_policy: None, port: 3000, cuts: [1], at_once: 1 }), container: None, \
-                      service: None, namespace: Some(\"web\"), context: None, generator_image: \
-                      \"sweetspot:1\", generator_pull_policy: None, generators: 1, \
-                      generator_cpus: 1.0 }";
-        assert_eq!(of_cluster(&cluster(own(None))), before);
+        let before = |own: &str| {
+            let mut hash = Hash::keyed(&[]);
+            hash.add(&format!(
+                "Cluster {{ deployment: \"NAME\", own: {own}, container: None, service: None, \
+                 namespace: Some(\"web\"), context: None, generator_image: \"sweetspot:1\", \
+                 generator_pull_policy: None, generators: 1, generator_cpus: 1.0 }}"
+            ));
+            hash.text()
+        };
+        let pods = "Some(OwnPods { image: \"shop:2\", pull_policy: None, port: 3000, \
+                    cuts: [1, 2], at_once: 1 })";
+        assert_eq!(hashed(None), before("None"));
+        assert_eq!(hashed(Some(own(None))), before(pods));
         let template = Template::read("{\"nodeSelector\": {\"pool\": \"web\"}}", None).unwrap();
-        assert_ne!(of_cluster(&cluster(own(Some(template)))), before);
+        assert_ne!(hashed(Some(own(Some(template)))), before(pods));
     }
 
     #[test]

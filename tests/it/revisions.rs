@@ -16,7 +16,7 @@ use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsFault, RevisionsPla
 use sweetspot::session::revisions::measure;
 use sweetspot::terms::{Arrivals, Configuration, FigureKind, Side, Standing, StopSignal};
 use tempfile::TempDir;
-use troubled::{Trouble, Troubled};
+use troubled::{Trouble, troubled};
 
 use crate::failures::site::{Running, Site};
 use crate::process::{long_ones_are_wanted, wait_until, write_files};
@@ -44,8 +44,8 @@ fn compared([a, b]: [&SimulatedApp; 2], seed: u64) -> (RevisionsAnswer, f64) {
 
 /// The answer of two equal revisions of whose starts these shares are in trouble.
 fn in_trouble(trouble: Trouble, [a, b]: [f64; 2], seed: u64) -> RevisionsAnswer {
-    let mut a = Troubled::new(app(), 2 * seed, trouble, a);
-    let mut b = Troubled::new(app(), 2 * seed + 1, trouble, b);
+    let mut a = troubled(app(), 2 * seed, trouble, a);
+    let mut b = troubled(app(), 2 * seed + 1, trouble, b);
     measured(Form::Threads, [&mut a, &mut b], seed).0
 }
 

@@ -11,7 +11,7 @@ use sweetspot::plan::Plan;
 use sweetspot::server::Inspection;
 use sweetspot::terms::{
     Configuration, LiveSecond, Machine, Note, PlannedGoal, ProcessEnd, SearchNote, ServerEnd,
-    SessionState, Stated, StopSignal, TrialFailure, TrialPurpose, Variant, Verdict, Warning,
+    SessionState, Stated, StopSignal, Task, TrialFailure, TrialPurpose, Variant, Verdict, Warning,
     Workers,
 };
 use tempfile::TempDir;
@@ -25,6 +25,8 @@ pub struct Spoiling<Spoil> {
     /// A server of this kind starts from the second start on, where it is one.
     later: Option<Simulated>,
     starts: Vec<Configuration>,
+    /// What comes over a load before it begins.
+    before: Box<dyn FnMut() -> Result<(), PlaceError> + Send>,
     spoil: Spoil,
 }
 
@@ -33,7 +35,13 @@ pub type At = (Configuration, usize);
 
 impl<Spoil: FnMut(At, &Offer, &mut Observed)> Spoiling<Spoil> {
     pub fn new(app: SimulatedApp, seed: u64, spoil: Spoil) -> Self {
-        Self { inner: Simulated::new(app, seed), later: None, starts: Vec::new(), spoil }
+        Self {
+            inner: Simulated::new(app, seed),
+            later: None,
+            starts: Vec::new(),
+            before: Box::new(|| Ok(())),
+            spoil,
+        }
     }
 }
 
@@ -68,6 +76,7 @@ impl<Spoil: FnMut(At, &Offer, &mut Observed) + Send> Place for Spoiling<Spoil> {
     ) -> Result<Observed, PlaceError> {
         let running = *self.starts.last().expect("something was started");
         let starts = self.starts.iter().filter(|it| **it == running).count();
+        (self.before)()?;
         let mut observed = self.inner.offer(offer, watch)?;
         (self.spoil)((running, starts), offer, &mut observed);
         Ok(observed)
@@ -77,12 +86,37 @@ impl<Spoil: FnMut(At, &Offer, &mut Observed) + Send> Place for Spoiling<Spoil> {
     }
 }
 
+/// What interrupts a session.
+pub enum End {
+    Stop(StopSignal),
+    Fail,
+}
+
+/// A place that raises the stop signal, or fails us, in the course of its n-th offer and of those
+/// after it.
+pub fn interrupted(app: SimulatedApp, seed: u64, mut offers_left: u32, end: End) -> impl Place {
+    let mut place = Spoiling::new(app, seed, |_, _: &Offer, _: &mut Observed| {});
+    place.before = Box::new(move || {
+        offers_left = offers_left.saturating_sub(1);
+        match &end {
+            End::Stop(signal) if offers_left == 0 => signal.raise(),
+            End::Fail if offers_left == 0 => {
+                let source = std::io::Error::other("pulled the plug");
+                return Err(PlaceError::Environment { what: Task::EndServer, source });
+            }
+            _ => {}
+        }
+        Ok(())
+    });
+    place
+}
+
 fn app() -> SimulatedApp {
     let drift = Drift { start: 0.015, window: 0.01, ..Drift::default() };
     SimulatedApp { cpu_s: 0.012, wait_s: 0.024, drift, ..SimulatedApp::default() }
 }
 
-fn died() -> TrialFailure {
+pub fn died() -> TrialFailure {
     let how = ProcessEnd::Signal(9);
     TrialFailure::Died { status: ServerEnd::ProcessEnded { how }.into(), last_lines: Vec::new() }
 }

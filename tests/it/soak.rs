@@ -18,7 +18,8 @@ use tempfile::TempDir;
 
 use crate::hold::{app, decision, printed_in, trials};
 use crate::knobs;
-use crate::tune::{End, Interrupted, Room, plan};
+use crate::setbacks::{End, interrupted};
+use crate::tune::{Room, plan};
 
 const HOUR_S: f64 = 3600.0;
 
@@ -120,8 +121,7 @@ fn stopped_in_the_middle_it_says_what_it_saw_by_then() {
     let first = parts(&whole)[0].id;
     let mut room = Room::default();
     let end = End::Stop(room.stop.clone());
-    let inner = Simulated::new(app(), plan.seed);
-    let mut place = Interrupted { inner, offers_left: first + 4, end };
+    let mut place = interrupted(app(), plan.seed, first + 4, end);
     let ended = room.tune(&plan, &mut place).unwrap();
     assert_eq!(ended.state, SessionState::Stopped);
     assert_eq!(soak(&ended).parts.len(), 4, "the stopped one says nothing");

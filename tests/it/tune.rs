@@ -2,29 +2,28 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use sweetspot::model::simulator::Lock;
+use sweetspot::place::Place;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
-use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
 use sweetspot::plan::Plan;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::report::{self, Reporter, Stored};
-use sweetspot::server::{App, Framework, Inspection};
+use sweetspot::server::{App, Framework};
 use sweetspot::session::tune::{self, Ended, Session, Tune, TuneError};
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
-    Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Note,
-    Objective, PlanRecord, PlanSource, PlannedGoal, PlannedValue, SearchNote, SessionDoubt,
-    SessionState, Stated, SteadinessNote, StopSignal, Target, Task, Threads, TrialPurpose, Variant,
-    Warning, Workers,
+    Arrivals, Configuration, ConnectionMode, Event, EventKind, Note, Objective, PlanRecord,
+    PlanSource, PlannedGoal, PlannedValue, SearchNote, SessionDoubt, SessionState, Stated,
+    SteadinessNote, StopSignal, Target, Threads, TrialPurpose, Workers,
 };
 use tempfile::TempDir;
 
 use crate::schema::assert_valid;
+use crate::setbacks::{End, interrupted};
 
 /// 12 ms of CPU and 48 ms of waiting on two cores: small rates, so that a session takes little
 /// time.
@@ -430,69 +429,13 @@ fn an_app_with_one_thread_is_asked_before_it_gets_more() {
     assert!(purposes(&ended.events).iter().any(|(_, c)| c.threads.get() > 1));
 }
 
-/// A place that raises the stop signal, or fails us, in the course of its n-th offer.
-pub struct Interrupted {
-    pub inner: Simulated,
-    pub offers_left: u32,
-    pub end: End,
-}
-
-pub enum End {
-    Stop(StopSignal),
-    Fail,
-}
-
-impl Place for Interrupted {
-    fn machine(&self) -> &Machine {
-        self.inner.machine()
-    }
-    fn elapsed(&self) -> Duration {
-        self.inner.elapsed()
-    }
-    fn warnings(&self) -> Vec<Warning> {
-        self.inner.warnings()
-    }
-    fn inspect(&mut self) -> Result<Inspection, PlaceError> {
-        self.inner.inspect()
-    }
-    fn start_variant(
-        &mut self,
-        configuration: Configuration,
-        variant: Variant,
-    ) -> Result<Started, PlaceError> {
-        self.inner.start_variant(configuration, variant)
-    }
-    fn offer(
-        &mut self,
-        offer: &Offer,
-        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    ) -> Result<Observed, PlaceError> {
-        self.offers_left = self.offers_left.saturating_sub(1);
-        match &self.end {
-            End::Stop(signal) if self.offers_left == 0 => signal.raise(),
-            End::Fail if self.offers_left == 0 => {
-                return Err(PlaceError::Environment {
-                    what: Task::EndServer,
-                    source: std::io::Error::other("pulled the plug"),
-                });
-            }
-            _ => {}
-        }
-        self.inner.offer(offer, watch)
-    }
-    fn stop(&mut self) -> Result<(), PlaceError> {
-        self.inner.stop()
-    }
-}
-
 #[test]
 fn a_stop_ends_the_trial_and_gives_the_answer_so_far() {
     let folder = TempDir::new().unwrap();
     let plan = plan(&folder);
     let mut room = Room::default();
     let end = End::Stop(room.stop.clone());
-    let inner = Simulated::new(app(), plan.seed);
-    let ended = room.tune(&plan, &mut Interrupted { inner, offers_left: 8, end }).unwrap();
+    let ended = room.tune(&plan, &mut interrupted(app(), plan.seed, 8, end)).unwrap();
     assert_eq!(ended.state, SessionState::Stopped);
     assert_eq!(purposes(&ended.events).len(), 8);
     assert!(ended.result.decision.is_some(), "what was measured by then gives an answer");
@@ -588,8 +531,7 @@ fn when_we_cannot_go_on_the_watcher_still_hears_the_end() {
     }
     let folder = TempDir::new().unwrap();
     let plan = plan(&folder);
-    let inner = Simulated::new(app(), plan.seed);
-    let mut place = Interrupted { inner, offers_left: 5, end: End::Fail };
+    let mut place = interrupted(app(), plan.seed, 5, End::Fail);
     let heard = Rc::new(Cell::new(None));
     let error = Room::default()
         .tune_watched(&plan, &mut place, &mut |_| vec![Box::new(LastWord(heard.clone()))])

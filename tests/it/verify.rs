@@ -20,7 +20,8 @@ use tempfile::TempDir;
 use crate::failures::site::{Running, Site};
 use crate::knobs;
 use crate::schema::assert_valid;
-use crate::tune::{self, End, Interrupted};
+use crate::setbacks::{End, interrupted};
+use crate::tune;
 
 fn app() -> SimulatedApp {
     let drift = Drift { start: 0.02, window: 0.01, ..Drift::default() };
@@ -195,9 +196,8 @@ fn a_verification_that_was_killed_is_not_taken_up_by_a_tune() {
 fn a_stop_gives_the_answer_so_far() {
     let folder = tuned();
     let stop = StopSignal::default();
-    let inner = Simulated::new(app(), 1);
     // In the middle of the printed rate.
-    let mut place = Interrupted { inner, offers_left: 1, end: End::Stop(stop.clone()) };
+    let mut place = interrupted(app(), 1, 1, End::Stop(stop.clone()));
     let found = verify(&folder, &mut place, (1, stop, false)).unwrap();
     assert_eq!(found.state, SessionState::Stopped);
     assert_eq!(found.verification.verdict, Verdict::Undecided);
