@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-arm64 test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-monitor bench-model bench-advise bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-arm64 test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-pods bench-monitor bench-model bench-advise bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -176,6 +176,16 @@ bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle mac
 bench-fleet: ## what a collector costs with 10, 100 and 1,000 generators that only tell (3 minutes)
 	@scripts/bootstrap build
 	$(CARGO) bench --locked --bench bench -- fleet
+
+bench-pods: ## how an app is best cut into pods of a cluster made here for it, and measured again: ROUNDS (1) of two sessions of BUDGET (10m); root, Go
+	@scripts/bootstrap test-k8s
+	@scripts/kubernetes-testbed build
+	$(CARGO) build --release --locked --features kubernetes
+	@scripts/kubernetes-testbed image sweetspot.test/sweetspot:1 $(binary)
+	@scripts/kubernetes-testbed shop
+	@trap 'scripts/kubernetes-testbed down' EXIT; trap 'exit 130' INT TERM; \
+		scripts/kubernetes-testbed up 2 && \
+		scripts/bench-pods $(binary) sweetspot.test/sweetspot:1 $(or $(ROUNDS),1) $(or $(BUDGET),10m)
 
 bench-monitor: ## what watching 64 processes costs, beside dstat and pidstat, about 10 minutes
 	@scripts/bootstrap bench-monitor

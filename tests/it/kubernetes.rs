@@ -3,5 +3,6 @@
 
 mod cluster;
 mod doctor;
+mod faults;
 mod load;
 mod tune;

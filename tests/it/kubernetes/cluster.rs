@@ -202,7 +202,25 @@ impl Drop for Silenced {
     }
 }
 
+/// A node that is given no new pods until this is dropped.
+pub struct Cordoned<'a> {
+    namespace: &'a Namespace,
+    node: &'a str,
+}
+
+impl Drop for Cordoned<'_> {
+    fn drop(&mut self) {
+        drop(self.namespace.command(&["uncordon", self.node]).output());
+    }
+}
+
 impl Namespace {
+    /// This node is given no new pods; those that it has stay.
+    pub fn cordon<'a>(&'a self, node: &'a str) -> Cordoned<'a> {
+        self.kubectl(&["cordon", node]);
+        Cordoned { namespace: self, node }
+    }
+
     /// This node does not answer any more.
     pub fn silence(&self, node: &str) -> Silenced {
         let number = node.strip_prefix("node").unwrap();

@@ -15,7 +15,7 @@ use crate::schema::assert_valid;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a tune makes. Its Deployment's pods are others afterwards.
-const MADE: &str = "jobs,secrets,configmaps,leases,replicasets";
+pub const MADE: &str = "jobs,secrets,configmaps,leases,replicasets";
 
 /// An autoscaler whose metrics nobody measures here, and a budget that forbids evictions: rollouts
 /// are none.
@@ -98,7 +98,7 @@ spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 9292}]}
 
 impl Namespace {
     /// `sweetspot tune` of the Deployment with Puma. `folder`: where it is typed.
-    fn tune(&self, folder: &Path, arguments: &[&str]) -> Command {
+    pub fn tune(&self, folder: &Path, arguments: &[&str]) -> Command {
         self.tune_of(folder, ("shop", GENERATOR_IMAGE), arguments)
     }
 
@@ -117,10 +117,20 @@ impl Namespace {
     }
 
     /// `sweetspot tune` of the image with Puma, in pods of one core in all.
-    fn tune_image(&self, folder: &Path, arguments: &[&str]) -> Command {
+    pub fn tune_image(&self, folder: &Path, arguments: &[&str]) -> Command {
+        self.tune_image_of(folder, ("sweetspot.test/shop:1", "Never", "1"), arguments)
+    }
+
+    /// Of this image, pulled by this policy, in pods of so many cores in all.
+    pub fn tune_image_of(
+        &self,
+        folder: &Path,
+        (image, pulled, cpus): (&str, &str, &str),
+        arguments: &[&str],
+    ) -> Command {
         let mut command = self.sweetspot(folder, "tune");
-        command.args(["--image", "sweetspot.test/shop:1", "--image-pull-policy", "Never"]);
-        command.args(["--port", "9292", "--cpus", "1", "--memory", "512MiB"]);
+        command.args(["--image", image, "--image-pull-policy", pulled]);
+        command.args(["--port", "9292", "--cpus", cpus, "--memory", "512MiB"]);
         command.args(["--generator-image", GENERATOR_IMAGE]);
         command.args(["--generator-image-pull-policy", "Never", "--generator-cpus", "0.5"]);
         command.args(["--slo", "p95<500ms", "--yes"]).args(arguments);
@@ -149,7 +159,7 @@ impl Namespace {
     }
 
     /// What a tune changes.
-    fn changed_by_tunes(&self) -> Value {
+    pub fn changed_by_tunes(&self) -> Value {
         let list = self.kubectl(&["get", "deployments,hpa", "-o", "json"]);
         let of = |item: &Value| {
             let annotation = item["metadata"]["annotations"].get("sweetspot/before").cloned();
@@ -162,7 +172,7 @@ impl Namespace {
 
 /// Waits for something that is seen in the cluster before the session ends.
 #[track_caller]
-fn await_while_it_runs(running: &mut Running, what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn await_while_it_runs(running: &mut Running, what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE * 5;
     while !is_so() {
         assert!(Instant::now() < until, "no {what}: {}", running.stderr());
@@ -177,7 +187,7 @@ fn await_while_it_runs(running: &mut Running, what: &str, mut is_so: impl FnMut(
 
 /// Of a session that ends with an answer.
 #[track_caller]
-fn result_of(running: Running) -> Value {
+pub fn result_of(running: Running) -> Value {
     let done = running.end_within(PATIENCE * 6);
     assert_eq!(done.code, Some(0), "{done:?}");
     let result = done.json();
@@ -335,7 +345,7 @@ fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
     let account = namespace.account_with("deploy/tune-image-role.yaml", folder.path());
     let everything = "deployments,services,replicasets,jobs,secrets,leases";
     let objects = namespace.listed(everything);
-    let asked = ["--pods", "1,2", "--workers", "2", "--threads", "4", "--budget", "5m", "--json"];
+    let asked = ["--pods", "1,2", "--workers", "2", "--threads", "4", "--budget", "6m", "--json"];
     let mut command = namespace.tune_image(folder.path(), &asked);
     command.env("KUBECONFIG", &account);
     let mut running = Running::begin(command);
@@ -359,6 +369,8 @@ fn an_image_is_tried_cut_into_one_pod_and_into_two_which_share_what_there_is() {
     assert_eq!(tried["change"], "pods=2");
     assert!(tried["blocks"].as_u64() > Some(0), "{tried:#}");
     assert!(tried["memory_ratio"].as_f64().is_some_and(|ratio| ratio > 1.0), "{tried:#}");
+    assert_eq!(tried["at_one_rate"]["with_a_pod_less"]["pods_left"], 1, "{tried:#}");
+    assert_eq!(result["knobs"]["at_one_rate"]["with_a_pod_less"], Value::Null);
     namespace.await_listed(everything, &objects, PATIENCE);
     // What is written down makes of a Deployment of the user's what was measured.
     let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
@@ -439,6 +451,7 @@ fn a_session_that_was_killed_is_undone_by_restore_and_nobody_tunes_meanwhile() {
     let Some((namespace, _)) = Namespace::with_puma("tune-killed") else { return };
     namespace.apply(AUTOSCALER);
     let folder = tempfile::tempdir().unwrap();
+    let account = namespace.account_with("deploy/tune-role.yaml", folder.path());
     let (before, objects) = (namespace.changed_by_tunes(), namespace.listed(MADE));
     let asked = ["--workers", "1", "--threads", "1,8", "--budget", "4m", "--yes"];
     let mut running = Running::begin(namespace.tune(folder.path(), &asked));
@@ -452,6 +465,8 @@ fn a_session_that_was_killed_is_undone_by_restore_and_nobody_tunes_meanwhile() {
     assert_eq!(running.end().code, None);
     let restore = |arguments: &[&str]| {
         let mut command = namespace.sweetspot(folder.path(), "restore");
+        // Whoever puts it back has the role for that, and no more.
+        command.env("KUBECONFIG", &account);
         ended(command.args(["--deployment", "shop"]).args(arguments))
     };
     let careful = restore(&[]);
