@@ -16,6 +16,8 @@ pub fn argument(key: Key) -> Arg {
         Key::Header => argument.short('H'),
         Key::Yes => argument.short('y'),
         Key::Knob => argument.alias("knobs"),
+        // Of an image that is cut into pods it is that of all of them.
+        Key::Cpus => argument.visible_alias("total-cpus"),
         Key::DryRun => argument.visible_alias("print-plan"),
         Key::Quick => argument.conflicts_with(Key::Budget.name()),
         _ => argument,
@@ -29,7 +31,7 @@ pub fn argument(key: Key) -> Arg {
         Form::Table(_) => argument.action(ArgAction::Append),
         Form::Price => argument.allow_hyphen_values(true),
         Form::Switch => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
-        Form::Text | Form::Number | Form::Counts => argument,
+        Form::Text | Form::Number | Form::Counts | Form::Sizes => argument,
     }
     .value_name(row.value_name)
 }

@@ -309,6 +309,7 @@ mod tests {
         let typed = parse(&["-H", "h:1", "-y", "--print-plan", "--quick"]).unwrap().typed();
         assert_eq!([typed.all(Key::Header), typed.all(Key::Budget)], [["h:1"], ["1m"]]);
         assert!(typed.has(Key::Yes) && typed.has(Key::DryRun));
+        assert_eq!(parse(&["--total-cpus", "8"]).unwrap().typed().all(Key::Cpus), ["8"]);
         assert!(parse(&["--quick", "--budget", "5m"]).is_err());
     }
 

@@ -12,7 +12,6 @@ use super::cuts;
 use super::error::{PlanError, Problem};
 use super::options::Key;
 use super::pod_template::pod_template;
-use super::range::parse_counts;
 use super::settings::{Given, Settings, Sourced};
 use crate::place::kubernetes::Template;
 use crate::terms::{Bytes, Cores, PlanSource};
@@ -92,13 +91,14 @@ pub const STARTED_HERE: [Key; 7] =
     [Key::Start, Key::StopSignal, Key::Server, Key::Entry, Key::Proxy, Key::Probe, Key::User];
 
 /// What a Deployment has itself, or is by itself, besides.
-const OF_DEPLOYMENT: [Key; 8] = [
+const OF_DEPLOYMENT: [Key; 9] = [
     Key::Cpus,
     Key::Memory,
     Key::Image,
     Key::ImagePullPolicy,
     Key::Port,
     Key::Pods,
+    Key::CpusPerPod,
     Key::Parallel,
     Key::PodTemplate,
 ];
@@ -107,8 +107,8 @@ const OF_DEPLOYMENT: [Key; 8] = [
 const OF_IMAGE: [Key; 1] = [Key::Service];
 
 /// What has no meaning without an image.
-pub const FOR_IMAGES: [Key; 5] =
-    [Key::ImagePullPolicy, Key::Port, Key::Pods, Key::Parallel, Key::PodTemplate];
+pub const FOR_IMAGES: [Key; 6] =
+    [Key::ImagePullPolicy, Key::Port, Key::Pods, Key::CpusPerPod, Key::Parallel, Key::PodTemplate];
 
 /// What has no meaning without a Deployment or an image.
 pub const FOR_CLUSTERS: [Key; 8] = [
@@ -127,13 +127,6 @@ const LONGEST_NAME: usize = 253;
 const MOST_GENERATORS: u64 = 256;
 /// A search has seldom more at once that are worth measuring.
 const MOST_AT_ONCE: u64 = 8;
-/// More take longer than anybody waits: each is measured beside the first.
-const MOST_CUTS: usize = 5;
-/// Workers that pods of each cut share evenly.
-const MOST_TOGETHER: u16 = 64;
-/// Of a pod: with less no app server starts.
-const LEAST_CORES: f64 = 0.01;
-const LEAST_MEMORY: Bytes = Bytes(16 << 20);
 /// A thousandth of a core is the smallest share that Kubernetes gives.
 const GENERATOR_CPUS: RangeInclusive<f64> = 0.001..=64.0;
 
@@ -174,9 +167,11 @@ pub fn asked_cluster(settings: &Settings<'_>) -> Result<Option<AskedCluster>, Pl
 fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanError> {
     let port = settings.get(Key::Port);
     let port = port.ok_or_else(|| image.problem(ClusterError::PortMissing))?;
-    if settings.get(Key::Cpus).is_none() || settings.get(Key::Memory).is_none() {
+    let (Some(cpus), Some(memory)) = (settings.get(Key::Cpus), settings.get(Key::Memory)) else {
         return Err(image.problem(ClusterError::LimitsMissing));
-    }
+    };
+    let cores = cpus.read(str::parse::<Cores>)?.value;
+    let memory = memory.read(str::parse::<Bytes>)?.value;
     let policy = value_of(settings, Key::ImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
     let container = value_of(settings, Key::Container, |given| given.read(name))?;
     let template = pod_template(settings, container.as_deref())?;
@@ -187,30 +182,13 @@ fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanE
         image: image.read(not_empty)?.value,
         pull_policy: policy.map(str::to_string),
         port: port.number(1, u64::from(u16::MAX))?.value as u16,
-        cuts: cuts_of(settings)?,
+        cuts: cuts::asked(settings, cores, memory)?,
         at_once: match settings.get(Key::Parallel) {
             Some(given) => given.number(1, MOST_AT_ONCE)?.value as u16,
             None => 1,
         },
         template,
     })
-}
-
-fn cuts_of(settings: &Settings<'_>) -> Result<Vec<u16>, PlanError> {
-    let Some(given) = settings.get(Key::Pods) else { return Ok(vec![1]) };
-    let cuts = given.read(parse_counts)?.value;
-    if cuts.len() > MOST_CUTS || cuts::together(&cuts) > MOST_TOGETHER {
-        return Err(given.problem(ClusterError::Cuts { most: MOST_CUTS, workers: MOST_TOGETHER }));
-    }
-    let most = f64::from(cuts[cuts.len() - 1]);
-    let cores = value_of(settings, Key::Cpus, |given| given.read(str::parse::<Cores>))?;
-    let memory = value_of(settings, Key::Memory, |given| given.read(str::parse::<Bytes>))?;
-    let is_enough = cores.is_none_or(|cores| cores.get() / most >= LEAST_CORES)
-        && memory.is_none_or(|memory| memory.0 as f64 / most >= LEAST_MEMORY.0 as f64);
-    match is_enough {
-        true => Ok(cuts),
-        false => Err(given.problem(ClusterError::TooThin)),
-    }
 }
 
 /// `subject`: the Deployment's name, or of pods of our own their image.

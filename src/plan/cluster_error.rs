@@ -58,6 +58,21 @@ pub enum ClusterError {
          workers can be shared by evenly, such as 1,2,4"
     )]
     Cuts { most: usize, workers: u16 },
+    #[error(
+        "no number of this range shares {cores} cores so that each pod has whole ones, half a core \
+         or a quarter; name numbers one by one, such as 1,2,4"
+    )]
+    NoUsualShare { cores: String },
+    #[error(
+        "{cores} cores make no whole number of pods with {size} each; sizes that divide them: \
+         {fitting}"
+    )]
+    NotDivided { size: String, cores: String, fitting: String },
+    #[error(
+        "none of the numbers of pods that follow from it is among those of --pods; leave one of \
+         the two out"
+    )]
+    NotAmongPods,
     #[error("each pod would have less than 0.01 cores or 16 MiB; cut it into fewer, or give more")]
     TooThin,
     #[error(

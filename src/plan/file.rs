@@ -161,7 +161,8 @@ impl Reader<'_> {
             Form::Number | Form::Price => {
                 number_text(value).or_else(|| value.as_str().map(str::to_string))
             }
-            Form::Counts => counts_text(value),
+            Form::Counts => list_text(value, whole_text),
+            Form::Sizes => list_text(value, number_text),
             Form::Switch => value.as_bool().map(|is_on| is_on.to_string()),
             _ => value.as_str().map(str::to_string),
         };
@@ -286,28 +287,30 @@ fn integer(value: &toml::de::DeInteger<'_>) -> Option<i128> {
     i128::from_str_radix(value.as_str(), value.radix()).ok()
 }
 
+fn whole_text(value: &DeValue<'_>) -> Option<String> {
+    value.as_integer().and_then(integer).map(|number| number.to_string())
+}
+
 fn number_text(value: &DeValue<'_>) -> Option<String> {
     match value {
-        DeValue::Integer(number) => integer(number).map(|number| number.to_string()),
         DeValue::Float(number) => Some(number.as_str().to_string()),
-        _ => None,
+        _ => whole_text(value),
     }
 }
 
-/// A list as `1,2,4`; its elements are integers.
-fn counts_text(value: &DeValue<'_>) -> Option<String> {
+/// A list as `1,2,4`, whose elements `number` reads, or one of them alone.
+fn list_text(
+    value: &DeValue<'_>,
+    number: impl Fn(&DeValue<'_>) -> Option<String>,
+) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
-        DeValue::Integer(number) => integer(number).map(|number| number.to_string()),
         DeValue::Array(list) => {
-            let numbers: Option<Vec<String>> = list
-                .iter()
-                .map(|element| element.get_ref().as_integer().and_then(integer))
-                .map(|number| number.map(|number| number.to_string()))
-                .collect();
+            let numbers: Option<Vec<String>> =
+                list.iter().map(|element| number(element.get_ref())).collect();
             Some(numbers?.join(","))
         }
-        _ => None,
+        one => number(one),
     }
 }
 

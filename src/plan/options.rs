@@ -22,6 +22,8 @@ pub enum Form {
     Price,
     /// `"1..4"`, `[1, 2, 4]` or `2`.
     Counts,
+    /// `"0.5,1"`, `[0.5, 1]` or `2`.
+    Sizes,
     /// `true` or `false`; the flag alone means `true`.
     Switch,
     /// A flag that may be repeated; in the plan file a table or list of this name.
@@ -140,9 +142,13 @@ options! {
     ImagePullPolicy "image-pull-policy" "POLICY" Form::Text, TUNED "\"IfNotPresent\"";
     /// The port on which the image's app answers, which it is also told as PORT
     Port "port" "PORT" Form::Number, TUNED "3000";
-    /// Into how many pods the image's app is cut, such as 1,2,4: --cpus, --memory and --workers are
-    /// those of all pods together, of which each gets an even share [default: 1]
+    /// Into how many pods the image's app is cut, such as 1,2,4, or 1..8 for those that give each
+    /// whole cores, half a core or a quarter: --cpus, --memory and --workers are those of all pods
+    /// together, of which each gets an even share [default: 1]
     Pods "pods" "RANGE" Form::Counts, TUNED "\"1..4\" or [1, 2, 4]";
+    /// How many cores each of these pods has, such as 1,2,4: by that --cpus is divided into pods,
+    /// in place of --pods, or into those numbers of them
+    CpusPerPod "cpus-per-pod" "SIZES" Form::Sizes, TUNED "\"1,2,4\" or [0.5, 1]";
     /// A file (YAML or JSON) with a Deployment, a StatefulSet, a Pod or the spec of a pod that the
     /// image's pods are to be like: variables from Secrets, volumes, users, nodes, annotations
     PodTemplate "pod-template" "FILE" Form::File, TUNED "\"shop.yaml\"";

@@ -335,8 +335,7 @@ fn workers(
     let of_command = app.command.as_ref().filter(|it| !it.uses(&app.env, "workers"));
     let of_command = of_command.map(|it| (it.today.workers.get(), start::NO_WORKERS));
     let of_pods = pods::only_workers(app).map(|count| (count, pods::NO_WORKERS));
-    if let (Some((_, problem)), Some(given), true) =
-        (&of_pods, settings.get(Key::Pods), cuts != [1])
+    if let (Some((_, problem)), Some(given), true) = (&of_pods, cuts::given(settings), cuts != [1])
     {
         return Err(given.problem(problem.clone()));
     }
@@ -352,7 +351,7 @@ fn workers(
             _ => Ok(counts),
         }
     })?;
-    let of_cuts = settings.get(Key::Workers).or_else(|| settings.get(Key::Pods));
+    let of_cuts = settings.get(Key::Workers).or_else(|| cuts::given(settings));
     if let (Err(error), Some(given)) = (cuts::check(&counts.value, cuts), of_cuts) {
         return Err(given.problem(error));
     }

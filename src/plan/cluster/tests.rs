@@ -326,6 +326,8 @@ fn an_image_is_cut_into_pods_that_share_workers_evenly() {
     assert_eq!(plan.app.pods.as_ref().and_then(|pods| pods.cut), Some(1));
     let expected = "shop:1 (3000), cut into pods: 1,2,4, which share cores, memory and workers";
     assert_eq!(line(&plan, "image").0, expected);
+    let of_range = here.plan(&cut("1..8"));
+    assert_eq!(line(&of_range, "image").0, expected.replace("1,2,4", "1,2,4,8"));
     let with_knob = here.plan(&cut("2").with(Key::Knob, "A=1"));
     assert_eq!((with_knob.changes.len(), counts(&with_knob).0), (1, vec![2, 4, 6, 8]));
     for (typed, expected) in [
@@ -333,7 +335,8 @@ fn an_image_is_cut_into_pods_that_share_workers_evenly() {
             cut("1,2").with(Key::Workers, "2,3"),
             "--workers '2,3': 2 pods cannot share 3 evenly; workers are those of all",
         ),
-        (cut("1..6"), "--pods '1..6': at most 5 ways to cut the app are tried"),
+        (cut("1,2,3,4,6,8"), "--pods '1,2,3,4,6,8': at most 5 ways to cut the app are tried"),
+        (cut("5..7"), "--pods '5..7': no number of this range shares 4 cores so that each pod"),
         (cut("7,11"), "--pods '7,11': at most 5 ways to cut the app are tried"),
         (cut("0"), "--pods '0': 0 is impossible"),
         (
@@ -347,6 +350,46 @@ fn an_image_is_cut_into_pods_that_share_workers_evenly() {
         (
             deployment().with(Key::Pods, "2"),
             "--pods: a Deployment is measured with what it has itself",
+        ),
+    ] {
+        let error = here.refused(&typed);
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn sizes_of_pods_are_another_way_to_say_into_how_many_an_image_is_cut() {
+    let here = Here::new("");
+    let image = || with_limits(deployment_of_image()).with(Key::Memory, "8GiB");
+    let of_size = |sizes: &str| image().with(Key::Cpus, "8").with(Key::CpusPerPod, sizes);
+    let cuts = |plan: &Plan| plan.cluster.clone().and_then(|it| it.own).map(|own| own.cuts);
+    let plan = here.plan(&of_size("1,2,4"));
+    assert_eq!((cuts(&plan), counts(&plan).0), (Some(vec![2, 4, 8]), vec![8, 16]));
+    let shown = "shop:1 (3000), cut into pods: 2,4,8, which share cores, memory and workers";
+    assert_eq!(line(&plan, "image").0, shown);
+    // As the numbers themselves.
+    let numbers = here.plan(&image().with(Key::Cpus, "8").with(Key::Pods, "8,4,2"));
+    assert_eq!((numbers.cluster, &numbers.changes), (plan.cluster.clone(), &plan.changes));
+    // With both, what is among both; so a session's numbers are given again beside its plan file.
+    let both = here.plan(&of_size("1,2,4").with(Key::Pods, "1..4"));
+    assert_eq!(cuts(&both), Some(vec![2, 4]));
+    let in_file = Here::new("cpus-per-pod = [0.5, 4]\n");
+    assert_eq!(cuts(&in_file.plan(&image().with(Key::Pods, "1,8"))), Some(vec![1, 8]));
+    for (typed, expected) in [
+        (of_size("3"), "--cpus-per-pod '3': 8 cores make no whole number of pods with 3 each; "),
+        (of_size("x"), "--cpus-per-pod 'x': "),
+        (of_size("0.1"), "--cpus-per-pod '0.1': at most 5 ways to cut the app are tried"),
+        (
+            of_size("1").with(Key::Pods, "1,2"),
+            "--cpus-per-pod '1': none of the numbers of pods that follow from it is among those",
+        ),
+        (
+            of_size("1").with(Key::Workers, "4"),
+            "--workers '4': 8 pods cannot share 4 evenly; workers are those of all",
+        ),
+        (
+            of_size("1,2").with_all(Key::Env, ["T={threads}"]),
+            "--cpus-per-pod '1,2': no variable has {workers} to fill in",
         ),
     ] {
         let error = here.refused(&typed);

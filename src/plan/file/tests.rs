@@ -41,6 +41,7 @@ fn numbers_keep_their_value_in_every_notation() {
     for (text, expected) in [("0x10", "16"), ("1_000", "1000"), ("+2", "2"), ("nan", "nan")] {
         assert_eq!(parsed(&format!("cpus = {text}")).values[&Key::Cpus].value, expected);
     }
+    assert_eq!(parsed("cpus-per-pod = 0.5").values[&Key::CpusPerPod].value, "0.5");
     assert_eq!(parsed("workers = []").values[&Key::Workers].value, "");
     assert_eq!(parsed("workers = -1").values[&Key::Workers].value, "-1");
 }
@@ -78,10 +79,9 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
              app, entry, server, proxy, start, stop-signal, apply, restore, url, ready-command, \
              observe, from, today, allow-public, kamal, kamal-destination, ecs, deployment, image, \
-             image-pull-policy, port, pods, pod-template, container, service, workers, threads, \
-             targets, slo, goal, rate, price-per-core-hour, price-per-gib-hour, cpus, memory, \
-             arrivals, connection, \
-             timeout, budget, soak, precision, place, \
+             image-pull-policy, port, pods, cpus-per-pod, pod-template, container, service, \
+             workers, threads, targets, slo, goal, rate, price-per-core-hour, price-per-gib-hour, \
+             cpus, memory, arrivals, connection, timeout, budget, soak, precision, place, \
              namespace, context, generator-image, generator-image-pull-policy, parallel, \
              generators, generator-cpus, probe, ready, boot-timeout, user, db-connections, seed, \
              store, env, headers, knob, target",
@@ -112,6 +112,8 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
         ),
         ("threads = 1979-05-27", "sweetspot.toml line 1: threads is a date or time"),
         ("seed = [1]", "sweetspot.toml line 1: seed is a list"),
+        ("pods = [0.5]", "sweetspot.toml line 1: pods is a list, but should be a value such as"),
+        ("cpus-per-pod = [\"1\"]", "sweetspot.toml line 1: cpus-per-pod is a list, but should be"),
         (
             "probe = \"yes\"",
             "sweetspot.toml line 1: probe is a text, but should be a value such as true",
