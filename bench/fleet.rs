@@ -81,7 +81,7 @@ impl Fleet {
         let wanted = (generators, PATIENCE);
         let gate = generators::gate();
         let mut collector =
-            Collector::gather(&listener, wanted, &gate, OnLoss::End, &mut || Ok(()))?;
+            Collector::gather(&listener, wanted, &gate, OnLoss::End, &mut |_| Ok(()))?;
         let before = used();
         let (mut at_ns, mut requests) = (Vec::new(), 0);
         let mut second = |second: LoadSecond| {

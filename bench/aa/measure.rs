@@ -121,6 +121,7 @@ fn order(sizes: &Sizes, offered: Offered, is_first: bool, seed: u64) -> Order {
         // Arrivals of its own for each window: what is chance in them is part of the spread.
         seed,
         connection: None,
+        pods_away: 0,
         latency_limit: None,
     }
 }

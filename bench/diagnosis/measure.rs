@@ -52,14 +52,14 @@ pub fn measure(size: &Size, settings: &Settings, stop: &StopSignal) -> Result<Re
         duration: UNLOADED.1,
         seed: 1,
         connection: None,
+        pods_away: 0,
     };
     let unloaded = trial(place, &serving, &alone)?;
     if let Some(failure) = &unloaded.failure {
         return Err(format!("it did not even stand one client: {failure:?}").into());
     }
     let duration = Duration::from_secs(settings.seconds);
-    let push =
-        Offer { offered: size.offered, warm_up: WARM_UP, duration, seed: 2, connection: None };
+    let push = Offer { offered: size.offered, warm_up: WARM_UP, duration, seed: 2, ..alone };
     let waking = match size.beside {
         Beside::StandingStill => {
             let still = StandingStill::all_but_one(&place.workers())?;

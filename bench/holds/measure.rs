@@ -114,6 +114,7 @@ fn hold(tuned: &Tuned, sizes: &Sizes, row: Row) -> Result<Row> {
         // It is offered to the end, however hopeless it is.
         latency_limit: None,
         connection: None,
+        pods_away: 0,
     };
     let outcome = runner.run(&order, &mut |_| {})?;
     runner.finish()?;

@@ -160,6 +160,7 @@ fn order(cell: Configuration, kind: Kind, saturated_rps: f64, seconds: u64) -> R
         seed: u64::from(cell.slots()),
         latency_limit: None,
         connection: None,
+        pods_away: 0,
     })
 }
 

@@ -44,6 +44,7 @@ pub fn plan(case: &Case, slo: Option<Slo>, budget: Duration, seed: u64) -> Searc
         changes: Vec::new(),
         places: 1,
         compares_latency: false,
+        pods: 1,
         budget,
         soak: None,
         precision: PRECISION,

@@ -175,6 +175,7 @@ fn trial(
         seed,
         latency_limit: None,
         connection: None,
+        pods_away: 0,
     };
     let mut runner = Runner::new(place, 0);
     let summary =

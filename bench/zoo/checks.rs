@@ -121,6 +121,7 @@ fn quantile_s(app: App) -> f64 {
         duration: Duration::from_secs(20_000),
         seed: 2,
         connection: None,
+        pods_away: 0,
     };
     let seen = place
         .start(case.current)

@@ -190,6 +190,7 @@ fn plan(case: &Case, Asked { budget, places, .. }: Asked, seed: u64) -> SearchPl
         changes: Vec::new(),
         places,
         compares_latency: false,
+        pods: 1,
         budget,
         soak: None,
         precision: PRECISION,

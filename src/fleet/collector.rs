@@ -114,8 +114,8 @@ impl Attention {
 }
 
 impl Collector {
-    /// Waits for this many generators, at most `within`; `look` is asked meanwhile whether it is
-    /// any use.
+    /// Waits for this many generators, at most `within`; `look` is told meanwhile how many are
+    /// there, and asked whether it is any use.
     ///
     /// # Errors
     /// Too few came, or it is no use.
@@ -124,7 +124,7 @@ impl Collector {
         (wanted, within): (u16, Duration),
         gate: &Gate,
         on_loss: OnLoss,
-        look: &mut dyn FnMut() -> Result<(), FleetError>,
+        look: &mut dyn FnMut(u16) -> Result<(), FleetError>,
     ) -> Result<Self, FleetError> {
         let address = || listener.local_addr().map(|it| it.to_string()).unwrap_or_default();
         let unusable = |source| FleetError::Listen { address: address(), source };
@@ -133,9 +133,9 @@ impl Collector {
         let (teller, told) = channel();
         let mut members: Vec<Member> = Vec::new();
         while members.len() < usize::from(wanted) {
-            look()?;
+            let joined = members.len() as u16;
+            look(joined)?;
             if began.elapsed() > within {
-                let joined = members.len() as u16;
                 return Err(FleetError::TooFew { joined, wanted, within });
             }
             match listener.accept() {

@@ -30,6 +30,10 @@ pub struct Membership {
 /// Between two tries to reach the collector, and looks at the user's wish to end.
 const RETRY: Duration = Duration::from_millis(100);
 
+/// For one try to reach the collector. A kernel asks again after 1, 3, 7 and 15 s: too seldom where
+/// a network lets a new pod through some seconds late.
+const TRY: Duration = Duration::from_secs(3);
+
 /// Between two signs of life.
 const ALIVE: Duration = Duration::from_millis(200);
 
@@ -107,11 +111,12 @@ impl Drop for AtTheEnd<'_> {
 fn reach(membership: &Membership, stop: &StopSignal) -> Result<(Receiver, Writer), FleetError> {
     let began = Instant::now();
     let address = &membership.collector;
+    let one_try = membership.patience.min(TRY);
     loop {
         let found = address.to_socket_addrs().and_then(|mut found| {
             found.next().ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
         });
-        let connected = found.and_then(|it| TcpStream::connect_timeout(&it, membership.patience));
+        let connected = found.and_then(|it| TcpStream::connect_timeout(&it, one_try));
         match connected.and_then(wire::open) {
             Ok(both) => return Ok(both),
             Err(_) if stop.is_raised() => return Err(FleetError::Stopped),

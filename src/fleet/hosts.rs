@@ -119,7 +119,7 @@ pub fn gather_hosts(
     };
     let mut hosts = Hosts(order.hosts.iter().map(begin).collect::<Result<_, _>>()?);
     let many = (order.hosts.len() as u16, within);
-    let mut look = || if stop.is_raised() { Err(FleetError::Stopped) } else { hosts.check() };
+    let mut look = |_: u16| if stop.is_raised() { Err(FleetError::Stopped) } else { hosts.check() };
     let gate = Gate::of_own(&token);
     match Collector::gather(&listener, many, &gate, order.on_loss, &mut look) {
         Ok(collector) => Ok((collector, hosts)),

@@ -16,6 +16,10 @@ struct Line {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relay {
+    /// This many generators are there so far, and not all.
+    Joined {
+        joined: u16,
+    },
     /// All generators are there. What hands over orders beside it is this program.
     Ready {
         program: String,
@@ -63,7 +67,8 @@ mod tests {
     fn lines_come_back_and_what_is_said_to_people_is_none() {
         let second = LoadSecond { due: 7, ..LoadSecond::default() };
         let few = Relay::TooFew { joined: 1, wanted: 3, within: Duration::from_secs(150) };
-        for relay in [Relay::Second(Box::new(second)), Relay::Failed { why: "no".into() }, few] {
+        let failed = Relay::Failed { why: "no".into() };
+        for relay in [Relay::Second(Box::new(second)), Relay::Joined { joined: 1 }, failed, few] {
             assert_eq!(Relay::read(&relay.clone().line(3)), Some((3, relay)));
         }
         for words in ["waiting for 3 generators", "", "3", "{}"] {

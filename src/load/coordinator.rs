@@ -433,7 +433,7 @@ impl Reported {
     }
 
     fn second(&mut self, at: u64) -> &mut LoadSecond {
-        debug_assert!(at >= self.handed_on, "second {at} was handed on already");
+        assert!(at >= self.handed_on, "second {at} was handed on already");
         let at = at.saturating_sub(self.handed_on) as usize;
         if self.seconds.len() <= at {
             self.seconds.resize_with(at + 1, LoadSecond::default);

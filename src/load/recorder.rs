@@ -327,7 +327,7 @@ impl Recorder {
     /// Seconds ahead of the newest are only ever the next few: due times never jump.
     #[inline]
     fn open(&mut self, second: u64) -> &mut Tally {
-        debug_assert!(second >= self.first, "second {second} was handed over already");
+        assert!(second >= self.first, "second {second} was handed over already");
         let at = second.saturating_sub(self.first) as usize;
         if self.open.len() <= at {
             self.open_up_to(at);

@@ -71,6 +71,7 @@ impl Observation {
             | TrialPurpose::Hold
             | TrialPurpose::Check
             | TrialPurpose::Screen
+            | TrialPurpose::LostPod
             | TrialPurpose::Soak => None,
         }
     }

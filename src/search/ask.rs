@@ -27,6 +27,8 @@ pub struct TrialRequest {
     pub common_arrivals: Option<u32>,
     /// `None`: as the plan has it.
     pub connection: Option<ConnectionMode>,
+    /// So many of the pods that run are taken away before; 0 but for [`TrialPurpose::LostPod`].
+    pub pods_away: u16,
 }
 
 impl TrialRequest {
@@ -48,6 +50,7 @@ impl TrialRequest {
             duration,
             common_arrivals: None,
             connection: None,
+            pods_away: 0,
         }
     }
 

@@ -194,6 +194,10 @@ pub(super) const LONG_WINDOWS_BUDGET: Duration = Duration::from_secs(240);
 /// No window of a knob, a verification or a URL is shorter, seconds: many short looks tell more
 /// there. Judgement.
 pub(super) const LOOK_LEAST_S: f64 = 4.0;
+/// How long is looked at what the others do once a pod was taken away: as long in every session, as
+/// under too much load latencies grow with time; about what a cluster needs at the least until
+/// another pod serves. Judgement.
+pub(super) const LOST_POD_LOOK: Duration = Duration::from_secs(10);
 /// No window is longer, seconds: another start tells more. Judgement.
 pub(super) const WINDOW_MOST_S: f64 = 20.0;
 /// Where so many requests take longer than [`WINDOW_LEAST_S`], a window gets this part of the

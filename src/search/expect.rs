@@ -157,6 +157,13 @@ impl<'a> Expectations<'a> {
         Some(latency.p95_s + more_s)
     }
 
+    /// What a request waits for a free thread at this rate on average, seconds; `None` where it
+    /// cannot keep up.
+    pub fn queue_s(&self, configuration: Configuration, rate_rps: f64) -> Option<f64> {
+        let (demand, places, _) = self.asked(configuration);
+        Some(model::stay(&demand, places, self.ledger.plan.cores, rate_rps)?.queue_s)
+    }
+
     /// What a request takes of the cores, whatever the configuration.
     pub fn cpu_per_request_s(&self) -> f64 {
         self.demand.cpu_s + self.demand.cpu_free_s
@@ -198,5 +205,36 @@ impl<'a> Expectations<'a> {
             limit: PredictedLimit { kind },
             ruled_out: ruled_out.map(Stated::Fact),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::search::plan::tests_plan;
+    use crate::terms::Ratio;
+
+    #[test]
+    fn a_request_waits_the_longer_for_a_thread_the_nearer_the_rate_is_to_the_most() {
+        let mut ledger = Ledger::new(tests_plan());
+        let at = ledger.plan.current;
+        let (quantile, limit) = (Ratio::new(0.95).unwrap(), Duration::from_millis(200));
+        ledger.alone = Some(Alone {
+            latency_mean_s: 0.01,
+            cpu_per_request_s: Some(0.01),
+            sizes: None,
+            replies: 1000,
+            limit: QuantileLimit { quantile, limit },
+        });
+        let cell = ledger.cell_mut(at);
+        (cell.burst_rps, cell.saturated_rps) = (Some(100.0), Some(100.0));
+        (cell.burst_replies, cell.cpu_per_request_s) = (1000, Some(0.01));
+        let expectations = Expectations::of(&ledger).unwrap();
+        let waits_s = |rate_rps| expectations.queue_s(at, rate_rps);
+        let [seldom, often] = [50.0, 80.0].map(|rate_rps| waits_s(rate_rps).unwrap());
+        assert!(seldom > 0.0 && often > 2.0 * seldom, "{seldom} {often}");
+        assert_eq!(waits_s(200.0), None);
     }
 }

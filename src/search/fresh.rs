@@ -1,11 +1,12 @@
 //! The capacity of one fresh start: a burst, then some probes where the belief is most divided, and
-//! where that is asked for its latency at a rate that is the same for all.
+//! where that is asked for its latency at a rate that is the same for all; once also what is left
+//! of it without one of its pods.
 
 use std::time::Duration;
 
 use super::ask::TrialRequest;
 use super::belief::{Most, after_burst, observe};
-use super::constants::{LOOK_LEAST_S, SETTLE, USUAL_CV2, WINDOW_MOST_S};
+use super::constants::{LOOK_LEAST_S, LOST_POD_LOOK, SETTLE, USUAL_CV2, WINDOW_MOST_S};
 use super::ledger::Ledger;
 use super::loads;
 use crate::stats::{Powers, RatePosterior};
@@ -56,6 +57,12 @@ impl Pace {
     }
 }
 
+/// Seconds that a look at what is left without a pod takes: to take one away takes no longer than a
+/// start, before which all are.
+pub(super) fn lost_pod_s(ledger: &Ledger) -> f64 {
+    ledger.start_cost_s + (SETTLE + LOST_POD_LOOK).as_secs_f64()
+}
+
 /// What is started: a configuration of a variant of the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Arm {
@@ -79,6 +86,8 @@ pub(super) struct FreshStart {
     /// Windows seen.
     looks: u32,
     belief: Option<RatePosterior>,
+    /// What it holds is known; without a pod it is looked at once more.
+    is_a_pod_less: bool,
 }
 
 /// What is known beforehand.
@@ -121,7 +130,27 @@ impl FreshStart {
                 ..loads::probe(ledger, at, self.next_rps(belief, pace))
             },
         };
-        TrialRequest { purpose, variant: arm.variant, ..request }
+        let request = TrialRequest { purpose, variant: arm.variant, ..request };
+        match self.is_a_pod_less {
+            true => TrialRequest {
+                purpose: TrialPurpose::LostPod,
+                duration: LOST_POD_LOOK,
+                pods_away: 1,
+                ..request
+            },
+            false => request,
+        }
+    }
+
+    /// Its last trial, once its capacity is known, is without one of its pods, at the rate that is
+    /// the same for all.
+    pub fn lose_a_pod(&mut self) {
+        self.is_a_pod_less = true;
+    }
+
+    /// Is that its next trial?
+    pub fn is_a_pod_less(&self) -> bool {
+        self.is_a_pod_less
     }
 
     fn next_rps(&self, belief: &RatePosterior, pace: Pace) -> f64 {
@@ -157,5 +186,29 @@ impl FreshStart {
             memory_bytes: summary.memory_bytes,
             latency,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::plan::tests_plan;
+
+    #[test]
+    fn without_a_pod_what_runs_is_offered_the_rate_that_is_the_same_for_all() {
+        let ledger = Ledger::new(tests_plan());
+        let arm = Arm { configuration: ledger.plan.current, variant: Variant::AS_IT_IS };
+        let pace = Pace { at_one_rate: Some(70.0), ..Pace::default() };
+        let belief = Some(RatePosterior::with_prior(100.0, 0.2));
+        let mut start = FreshStart { looks: pace.probes, belief, ..FreshStart::default() };
+        let whole = start.request(&ledger, arm, pace);
+        assert_eq!((whole.purpose, whole.pods_away), (TrialPurpose::Screen, 0));
+        start.looks = pace.looks();
+        start.lose_a_pod();
+        let less = start.request(&ledger, arm, pace);
+        assert_eq!((less.purpose, less.pods_away), (TrialPurpose::LostPod, 1));
+        assert_eq!((less.offered, less.fresh_start), (whole.offered, false));
+        assert!((less.offered.rate().unwrap().as_per_second() - 70.0).abs() < 1e-9);
+        assert_eq!(less.load_s(), lost_pod_s(&ledger) - ledger.start_cost_s);
     }
 }

@@ -48,7 +48,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::stats::Estimate;
-use crate::terms::{Configuration, Obstacle, Prediction, SearchNote, Slo, TrialSummary, Variant};
+use crate::terms::{
+    Configuration, OPERATING_SHARE, Obstacle, Prediction, SearchNote, Slo, TrialPurpose,
+    TrialSummary, Variant,
+};
 use check::Check;
 use climb::Climb;
 use confirm::Confirm;
@@ -210,6 +213,9 @@ impl Search {
                 if let Stage::Soak(long_run) = &mut self.stage {
                     return long_run.take(&summary);
                 }
+                if summary.purpose == TrialPurpose::LostPod {
+                    return self.take_lost_pod(&summary);
+                }
                 match summary.valid && summary.failure.is_none() {
                     true => self.take(&summary),
                     false => self.take_setback(&summary),
@@ -283,6 +289,13 @@ impl Search {
         Expectations::of(&self.ledger).map(|it| it.predictions()).unwrap_or_default()
     }
 
+    /// What a request waits for a free thread by the model, with this choice at the rate to run it
+    /// at day to day: seconds, on average; `None`: nothing is expected, or that it cannot keep up.
+    pub fn queue_s(&self, choice: &Choice) -> Option<f64> {
+        let CapacityEstimate { configuration, rps } = choice.capacity;
+        Expectations::of(&self.ledger)?.queue_s(configuration, rps.value * OPERATING_SHARE)
+    }
+
     fn take(&mut self, summary: &TrialSummary) {
         self.setbacks.remove(&Arm::of_trial(summary));
         let ledger = &mut self.ledger;
@@ -318,6 +331,13 @@ impl Search {
             Stage::Confirm(confirm) => confirm.take(ledger, summary),
             Stage::Hold(hold) => hold.take(ledger, summary),
             Stage::Check(_) | Stage::Screen(_) | Stage::Soak(_) | Stage::Done => {}
+        }
+    }
+
+    /// Whatever came of it is the result, and evidence of nothing else.
+    fn take_lost_pod(&mut self, summary: &TrialSummary) {
+        if let Stage::Screen(screen) = &mut self.stage {
+            screen.take_lost_pod(&self.ledger, &mut self.knobs, summary);
         }
     }
 

@@ -6,7 +6,7 @@ use super::constants::{KNOBS_SHARE_MOST, KNOBS_SHARE_OF_ONE};
 use crate::model::Form;
 use crate::terms::{
     Arrivals, Bytes, Configuration, ConnectionMode, Objective, ObjectiveKind, Obstacle,
-    QuantileLimit, Ratio, Slo,
+    QuantileLimit, Ratio, Slo, Variant,
 };
 
 /// What is searched, and within what.
@@ -40,6 +40,8 @@ pub struct SearchPlan {
     pub places: usize,
     /// All ways are looked at once more at one rate, for their latency.
     pub compares_latency: bool,
+    /// Pods of the app as it is; 1 where it runs in none.
+    pub pods: u16,
     pub budget: Duration,
     /// How long what is recommended is run at the end, besides the budget.
     pub soak: Option<Duration>,
@@ -57,6 +59,8 @@ pub struct KnobChange {
     pub name: String,
     /// It gives the app another machine: what that does is told, and never recommended.
     pub is_machine: bool,
+    /// Into how many pods it cuts the app; `None`: into as many as without it.
+    pub pods: Option<u16>,
     /// Why it cannot be tried here.
     pub ruled_out: Option<Obstacle>,
 }
@@ -70,6 +74,11 @@ impl SearchPlan {
             1 => KNOBS_SHARE_OF_ONE,
             _ => KNOBS_SHARE_MOST,
         })
+    }
+
+    /// Into how many pods the app is cut with these changes.
+    pub(super) fn pods_of(&self, variant: Variant) -> u16 {
+        variant.of_list(&self.changes).find_map(|change| change.pods).unwrap_or(self.pods)
     }
 
     /// A share of the budget as whole seconds, within bounds.
@@ -131,6 +140,7 @@ pub(super) fn tests_plan() -> SearchPlan {
         changes: Vec::new(),
         places: 1,
         compares_latency: false,
+        pods: 1,
         objective: Objective::default(),
         precision: super::PRECISION,
         budget: Duration::from_secs(600),
@@ -155,7 +165,16 @@ mod tests {
     }
 
     fn change(ruled_out: Option<Obstacle>) -> KnobChange {
-        KnobChange { knob: "X".into(), name: "X=1".into(), is_machine: false, ruled_out }
+        let (knob, name) = ("X".into(), "X=1".into());
+        KnobChange { knob, name, is_machine: false, pods: None, ruled_out }
+    }
+
+    #[test]
+    fn an_app_has_the_pods_of_the_change_that_cuts_it_else_its_own() {
+        let cut = KnobChange { pods: Some(4), ..change(None) };
+        let plan = SearchPlan { changes: vec![change(None), cut], pods: 2, ..tests_plan() };
+        let of = |changes: &[usize]| plan.pods_of(Variant::of_all(changes.iter().copied()));
+        assert_eq!([of(&[]), of(&[0]), of(&[1]), of(&[0, 1])], [2, 2, 4, 4]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the plan's knobs do to the chosen configuration: each change alone on fresh starts beside
 //! the app as it is, interleaved; then the helpful ones together, and what is recommended at the
-//! neighbouring numbers of threads.
+//! neighbouring numbers of threads. Of ways to cut the app into pods also what each does, once,
+//! without one of them.
 //!
 //! A state machine like the rest of the search: what came of it is read in `screened.rs`.
 
@@ -10,11 +11,11 @@ use super::constants::{
     CHANGE_PRIOR_SD_LOG, KEPT_FOR_CHECKS, KNOBS_BLOCKS_AIMED, KNOBS_BLOCKS_LEAST,
     KNOBS_BLOCKS_MOST, KNOBS_BLOCKS_MOST_NEIGHBOURS, KNOBS_BLOCKS_MOST_TOGETHER,
 };
-use super::fresh::{Arm, FreshStart, Known, Pace};
+use super::fresh::{Arm, FreshStart, Known, Pace, lost_pod_s};
 use super::ledger::Ledger;
-use super::screened::{Knobs, Measured};
+use super::screened::{Knobs, LostPod, Measured};
 use crate::terms::{
-    Configuration, KnobsNote, Note, OPERATING_SHARE, Obstacle, TrialSummary, Variant,
+    Configuration, KnobsNote, Note, OPERATING_SHARE, Obstacle, TrialSummary, Variant, WithAPodLess,
 };
 
 /// What is compared now.
@@ -103,15 +104,18 @@ impl Screen {
         let capacity_rps = ledger.cells.get(&at).and_then(|cell| cell.capacity_rps());
         let at_one_rate = capacity_rps.filter(|_| ledger.plan.compares_latency);
         let at_one_rate = at_one_rate.map(|rps| rps * OPERATING_SHARE);
-        knobs.pace = Pace::of(ledger, left_s / (KNOBS_BLOCKS_AIMED * in_turn), at_one_rate);
-        let start_s = knobs.pace.start_s(ledger);
+        let once_s = |of: &[usize]| at_one_rate.map_or(0.0, |_| lost_pods_s(ledger, of));
+        let each_s = (left_s - once_s(&tried)) / (KNOBS_BLOCKS_AIMED * in_turn);
+        knobs.pace = Pace::of(ledger, each_s, at_one_rate);
+        let least_s = f64::from(KNOBS_BLOCKS_LEAST) * knobs.pace.start_s(ledger);
         // Of each block one start is the app as it is.
-        let block_starts = left_s / (f64::from(KNOBS_BLOCKS_LEAST) * start_s);
-        let starts = block_starts.floor() as usize * ledger.plan.places;
-        let fitting = starts.saturating_sub(1).min(tried.len());
-        let more_s = f64::from(KNOBS_BLOCKS_LEAST) * 2.0 * start_s;
-        let untried = tried[fitting..].iter();
-        knobs.untried.extend(untried.map(|&change| (change, Obstacle::NoTimeLeft { more_s })));
+        let needed_s = |of: &[usize]| ledger.in_turn(of.len() + 1) * least_s + once_s(of);
+        let mut fitting = (1..=tried.len()).rev();
+        let fitting = fitting.find(|&count| needed_s(&tried[..count]) <= left_s).unwrap_or(0);
+        for &change in &tried[fitting..] {
+            let more_s = 2.0 * least_s + once_s(&[change]);
+            knobs.untried.insert(change, Obstacle::NoTimeLeft { more_s });
+        }
         (fitting > 0).then(|| Self::block(ledger, knobs, Round::Alone, 1, 1))
     }
 
@@ -145,14 +149,50 @@ impl Screen {
 
     /// Takes the result.
     pub fn take(&mut self, ledger: &Ledger, knobs: &mut Knobs, summary: &TrialSummary) {
+        let seen = knobs.seen(ledger);
+        let is_to_lose = self.round == Round::Alone && seen.is_to_lose_a_pod(summary.variant);
         let of = |configuration| known(ledger, configuration);
         let Some(known) = of(summary.configuration).or_else(|| of(knobs.at?)) else { return };
         let arm = Arm::of_trial(summary);
         let mut starts = self.starts.iter_mut();
         let Some((_, start)) = starts.find(|(of, _)| *of == arm) else { return };
         let Some(capacity) = start.take(summary, known, knobs.pace) else { return };
-        self.end(ledger, arm);
+        if is_to_lose && capacity.latency.is_some() {
+            start.lose_a_pod();
+        } else {
+            self.end(ledger, arm);
+        }
         knobs.measured.push(Measured { block: self.number, arm, capacity });
+    }
+
+    /// Takes what a start did without one of its pods, whatever that was: it says nothing of what
+    /// the way holds with all of them.
+    pub fn take_lost_pod(&mut self, ledger: &Ledger, knobs: &mut Knobs, summary: &TrialSummary) {
+        let load = &summary.summary;
+        let seen = summary.valid.then(|| WithAPodLess {
+            pods_left: ledger.plan.pods_of(summary.variant).saturating_sub(1),
+            latency_s_p95: load.latency_s.p95,
+            latency_s_p99: load.latency_s.p99,
+            failed_share: load.failed_share(),
+        });
+        self.end_a_pod_less(ledger, knobs, Arm::of_trial(summary), seen);
+    }
+
+    /// False where no start of this arm is without one of its pods.
+    fn end_a_pod_less(
+        &mut self,
+        ledger: &Ledger,
+        knobs: &mut Knobs,
+        arm: Arm,
+        seen: Option<WithAPodLess>,
+    ) -> bool {
+        let mut starts = self.starts.iter();
+        let is_one = starts.any(|(of, start)| *of == arm && start.is_a_pod_less());
+        if is_one {
+            self.end(ledger, arm);
+            knobs.lost_pods.push(LostPod { block: self.number, variant: arm.variant, seen });
+        }
+        is_one
     }
 
     /// A start that runs cannot be measured, or never became ready. A change that does this is
@@ -164,7 +204,7 @@ impl Screen {
         knobs: &mut Knobs,
         (arm, why): (Arm, Obstacle),
     ) -> bool {
-        if !self.end(ledger, arm) {
+        if self.end_a_pod_less(ledger, knobs, arm, None) || !self.end(ledger, arm) {
             return true;
         }
         let mut changes = arm.variant.changes();
@@ -184,7 +224,10 @@ impl Screen {
     /// The next block of this round, or of a later one.
     pub fn next_block(&self, ledger: &Ledger, knobs: &Knobs) -> Option<Self> {
         let (round, left_s) = (self.round, ledger.whole_left_s());
-        let took_s = ledger.now_s - self.block_began_s;
+        // What is left without a pod is not looked at again.
+        let once = knobs.lost_pods.iter().filter(|it| it.block == self.number).count();
+        let once_s = ledger.in_turn(once) * lost_pod_s(ledger);
+        let took_s = ledger.now_s - self.block_began_s - once_s;
         let is_judged = round == Round::Alone && self.blocks >= KNOBS_BLOCKS_LEAST;
         let is_kept = is_judged && knobs.seen(ledger).seems_to_help();
         let kept = if is_kept { KEPT_FOR_CHECKS } else { 0.0 };
@@ -200,6 +243,15 @@ impl Screen {
     }
 }
 
+/// Seconds that the looks at what is left without a pod take: once for the app as it is and for
+/// each of these changes, where it has several pods.
+fn lost_pods_s(ledger: &Ledger, changes: &[usize]) -> f64 {
+    let changed = changes.iter().map(|change| Variant::of(*change));
+    let ways = std::iter::once(Variant::AS_IT_IS).chain(changed);
+    let several = ways.filter(|way| ledger.plan.pods_of(*way) > 1).count();
+    ledger.in_turn(several) * lost_pod_s(ledger)
+}
+
 /// What is known of this configuration of the app as it is; `None` where it was never saturated:
 /// the chosen one's figures are the best guess then.
 fn known(ledger: &Ledger, configuration: Configuration) -> Option<Known> {
@@ -208,4 +260,37 @@ fn known(ledger: &Ledger, configuration: Configuration) -> Option<Known> {
     let capacity_rps = cell.capacity_rps().unwrap_or(0.9 * burst_rps);
     let after_burst_sd_log = CHANGE_PRIOR_SD_LOG;
     Some(Known { capacity_rps, burst_rps, after_burst_sd_log, powers: ledger.powers })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::plan::{KnobChange, SearchPlan, tests_plan};
+
+    #[test]
+    fn time_is_set_aside_for_a_look_at_each_way_that_has_a_pod_to_lose() {
+        let change = |pods| KnobChange {
+            knob: "pods".into(),
+            name: "pods".into(),
+            is_machine: false,
+            pods: Some(pods),
+            ruled_out: None,
+        };
+        let changes = vec![change(1), change(2), change(4)];
+        // Pods of the app as it is, places, changes that are tried; looks one after another.
+        type Case<'a> = (u16, usize, &'a [usize], f64);
+        let cases: [Case<'_>; 5] = [
+            (1, 1, &[], 0.0),
+            (1, 1, &[0], 0.0),
+            (1, 1, &[0, 1, 2], 2.0),
+            (2, 1, &[1, 2], 3.0),
+            (2, 2, &[1, 2], 2.0),
+        ];
+        for (pods, places, tried, expected) in cases {
+            let plan = SearchPlan { changes: changes.clone(), pods, places, ..tests_plan() };
+            let ledger = Ledger::new(plan);
+            let looks = lost_pods_s(&ledger, tried) / lost_pod_s(&ledger);
+            assert_eq!(looks, expected, "{pods} {places} {tried:?}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::estimates::exp;
 use super::fresh::{Arm, Capacity, Pace, Tail};
 use super::ledger::Ledger;
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{AtOneRate, Configuration, KnobVerdict, Obstacle, Variant};
+use crate::terms::{AtOneRate, Configuration, KnobVerdict, Obstacle, Variant, WithAPodLess};
 
 /// What one change does.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,12 +66,23 @@ pub(super) struct Measured {
     pub capacity: Capacity,
 }
 
+/// One look at what is left of a way to cut the app once a pod was taken away.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LostPod {
+    pub block: u32,
+    pub variant: Variant,
+    /// `None`: it could not be measured.
+    pub seen: Option<WithAPodLess>,
+}
+
 /// All that was measured of the knobs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Knobs {
     /// The configuration at which they are tried; `None` before that begins.
     pub at: Option<Configuration>,
     pub measured: Vec<Measured>,
+    /// At most one for each variant.
+    pub lost_pods: Vec<LostPod>,
     /// Changes that cannot be run, with the reason.
     pub out: BTreeMap<usize, Obstacle>,
     /// Changes for which there was no time.
@@ -208,7 +219,18 @@ impl Screened<'_> {
             ],
             latency_s_p99: middle(|tail| tail.p99_s)?,
             memory_bytes: stats::median(&bytes).map(|bytes| bytes as u64),
+            pods: self.ledger.plan.pods_of(variant),
+            with_a_pod_less: self.lost_pod(variant).and_then(|it| it.seen),
         })
+    }
+
+    fn lost_pod(&self, variant: Variant) -> Option<&LostPod> {
+        self.knobs.lost_pods.iter().find(|it| it.variant == variant)
+    }
+
+    /// Is it still to be seen what this way to cut the app does without one of several pods?
+    pub fn is_to_lose_a_pod(&self, variant: Variant) -> bool {
+        self.ledger.plan.pods_of(variant) > 1 && self.lost_pod(variant).is_none()
     }
 
     /// One block alone says nothing, however far apart its two starts are.

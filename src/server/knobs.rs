@@ -343,7 +343,8 @@ mod tests {
         let cores = Cores::new(2.0).unwrap();
         let inspection = &inspection("5.6.5");
         let memory = Bytes(1 << 30);
-        let recommended = Recommended { app: &app, inspection, configuration, cores, memory };
+        let (app, a_pod_less) = (&app, None);
+        let recommended = Recommended { app, inspection, configuration, cores, memory, a_pod_less };
         let settings = settings(puma, recommended);
         assert_eq!(settings.knobs_env["MALLOC_ARENA_MAX"], "2");
         let line =

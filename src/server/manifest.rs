@@ -5,7 +5,7 @@
 //! write anything.
 
 use super::pods::PodTemplate;
-use crate::terms::{Bytes, Cores};
+use crate::terms::{Bytes, Cores, WithAPodLess};
 
 /// What was recommended of a Deployment.
 pub struct Manifest<'a> {
@@ -23,6 +23,8 @@ pub struct Cut {
     /// Of all together: what they were measured with, requested and limited alike.
     pub cores: Cores,
     pub memory: Bytes,
+    /// See [`Recommended::a_pod_less`](super::Recommended::a_pod_less).
+    pub a_pod_less: Option<(f64, WithAPodLess)>,
 }
 
 /// `helm create` calls them so, all but the variables, for which it has nothing.
@@ -51,10 +53,10 @@ impl Manifest<'_> {
         let (cpu, memory) = cut.of_each();
         let has = format!("cpu={cpu},memory={memory}");
         format!(
-            "# {}\n{set}\n\
+            "{}\n{set}\n\
              kubectl set resources deployment/{deployment} --requests={has} --limits={has}{of}\n\
              kubectl scale deployment/{deployment} --replicas={pods}{namespace}",
-            cut.in_words()
+            cut.comment()
         )
     }
 
@@ -120,16 +122,32 @@ impl Cut {
         format!("{{requests: {has}, limits: {has}}}")
     }
 
-    fn in_words(&self) -> String {
-        match self.pods {
-            1 => "one pod, with the cores and memory measured".to_string(),
-            pods => format!(
-                "{pods} pods, each with an equal part of the cores and memory measured: a lost one \
-                 takes {:.0} % along",
-                100.0 / f64::from(pods)
-            ),
+    /// What it is, and what a lost pod does: by what it has, and as it was measured.
+    fn comment(&self) -> String {
+        let pods = self.pods;
+        if pods == 1 {
+            return "# one pod, with the cores and memory measured".to_string();
         }
+        let share = 100.0 / f64::from(pods);
+        let measured = self.a_pod_less.map(|(rate_rps, less)| {
+            format!("\n# measured at {rate_rps:.0} requests/s: {}", seen(&less))
+        });
+        format!(
+            "# {pods} pods, each with an equal part of the cores and memory measured: a lost one \
+             takes {share:.0} % along{}",
+            measured.unwrap_or_default()
+        )
     }
+}
+
+fn seen(less: &WithAPodLess) -> String {
+    let WithAPodLess { pods_left, latency_s_p95, latency_s_p99, failed_share } = less;
+    let failed = failed_share * 100.0;
+    if failed >= 100.0 {
+        return format!("all fail with {pods_left} left");
+    }
+    let [p95_ms, p99_ms] = [latency_s_p95, latency_s_p99].map(|it| it * 1e3);
+    format!("with {pods_left} left p95 {p95_ms:.0} ms, p99 {p99_ms:.0} ms, {failed:.1} % failed")
 }
 
 const MIB: u64 = 1 << 20;
@@ -153,7 +171,30 @@ mod tests {
 
     #[test]
     fn parts_that_are_no_whole_amounts_are_rounded() {
-        let cut = Cut { pods: 3, cores: Cores::new(1.0).unwrap(), memory: Bytes(1 << 30) };
-        assert_eq!(cut.of_each(), ("333m".to_string(), "357913941".to_string()));
+        assert_eq!(three(None).of_each(), ("333m".to_string(), "357913941".to_string()));
+    }
+
+    fn three(a_pod_less: Option<(f64, WithAPodLess)>) -> Cut {
+        Cut { pods: 3, cores: Cores::new(1.0).unwrap(), memory: Bytes(1 << 30), a_pod_less }
+    }
+
+    #[test]
+    fn what_a_lost_pod_does_is_told_as_it_was_measured_where_it_was() {
+        let computed = "# 3 pods, each with an equal part of the cores and memory measured: a lost \
+                        one takes 33 % along";
+        assert_eq!(three(None).comment(), computed);
+        let less = |failed_share| WithAPodLess {
+            pods_left: 2,
+            latency_s_p95: 0.8124,
+            latency_s_p99: 1.6,
+            failed_share,
+        };
+        for (failed_share, seen) in [
+            (0.034, "with 2 left p95 812 ms, p99 1600 ms, 3.4 % failed"),
+            (1.0, "all fail with 2 left"),
+        ] {
+            let measured = three(Some((178.2, less(failed_share)))).comment();
+            assert_eq!(measured, format!("{computed}\n# measured at 178 requests/s: {seen}"));
+        }
     }
 }

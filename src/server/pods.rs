@@ -111,8 +111,17 @@ impl Adapter for Pods {
 
 /// Into how many pods the app is cut; each has an even share of cores, memory and workers.
 pub fn count(app: &App) -> u16 {
-    let tried = app.changed.settings.get(CUT).and_then(|text| text.parse().ok());
+    let tried = pods_in(&app.changed.settings);
     tried.or(app.pods.as_ref().and_then(|pods| pods.cut)).unwrap_or(1)
+}
+
+/// Into how many pods this change cuts the app; `None`: into as many as without it.
+pub fn pods_of(change: &Change) -> Option<u16> {
+    pods_in(&change.settings)
+}
+
+fn pods_in(settings: &BTreeMap<String, String>) -> Option<u16> {
+    settings.get(CUT)?.parse().ok()
 }
 
 /// How many cores all pods together may use in place of the plan's; `None`: the plan's.
@@ -153,14 +162,14 @@ pub fn uses(env: &BTreeMap<String, String>, place: &str) -> bool {
 
 /// What the user writes down, the number of workers first.
 fn lines(recommended: &Recommended<'_>, env: &BTreeMap<String, String>) -> String {
-    let Recommended { app, cores, memory, .. } = *recommended;
+    let Recommended { app, cores, memory, a_pod_less, .. } = *recommended;
     let template = app.pods.as_ref().expect("only an app in pods is run by this server");
     let is_of_workers =
         |name: &String| app.env.get(name).is_some_and(|value| has_place(value, "workers"));
     let (of_workers, others): (Vec<_>, Vec<_>) =
         env.iter().partition(|(name, _)| is_of_workers(name));
     let variables: Vec<_> = of_workers.into_iter().chain(others).collect();
-    let cut = template.cut.map(|_| Cut { pods: count(app), cores, memory });
+    let cut = template.cut.map(|_| Cut { pods: count(app), cores, memory, a_pod_less });
     Manifest { template, variables: &variables, cut }.lines()
 }
 
@@ -274,6 +283,7 @@ spec:
         };
         let cut = app.with_changes([&two]);
         assert_eq!((count(&cut), share(&cut, of_all)), (2, Configuration::new(2, 5).unwrap()));
+        assert_eq!(pods_of(&two), Some(2));
         let lines = written(&cut).config_snippet;
         let expected = "\
 # 2 pods, each with an equal part of the cores and memory measured: a lost one takes 50 % along

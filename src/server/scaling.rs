@@ -11,8 +11,28 @@ pub struct AtWork {
     pub rate_rps: f64,
     /// Cores that they use then.
     pub cores: f64,
+    /// Cores that they may use.
+    pub cores_most: f64,
     /// CPU is what limits them: else it says little of how near their limit they are.
     pub is_limited_by_cpu: bool,
+    /// What was measured at the rate nearest to that one; `None`: nothing was.
+    pub seen: Option<Look>,
+    /// What a request waits for a free thread by the model, seconds on average; `None`: that is
+    /// not known.
+    pub queue_s: Option<f64>,
+}
+
+/// What was measured of the pods together in loads at one rate, medians where there are several.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    pub rate_rps: f64,
+    pub loads: u32,
+    /// Answered, in all of them.
+    pub requests: u64,
+    pub latency_s_p95: f64,
+    pub latency_s_p99: f64,
+    /// Used; `None` where that was not seen.
+    pub cores: Option<f64>,
 }
 
 /// Rounded up to whole thousandths: less than nothing cannot be asked for.
@@ -33,10 +53,11 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
     let (rate, cores) = ((at_work.rate_rps / count).round(), at_work.cores / count);
     let target = millicores(cores);
     let cores = format!("{cores:.2}");
+    let known = known(&at_work, count);
     match at_work.is_limited_by_cpu {
         true => format!(
             "---\n# a pod more where each serves {rate:.0} requests/s, which takes {cores} \
-             cores of it\n\
+             cores of it\n{known}\
              apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n\
              metadata: {{name: {name}{namespace}}}\nspec:\n  \
              scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {name}}}\n  \
@@ -46,7 +67,7 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
         false => format!(
             "---\n# a pod more where each serves {rate:.0} requests/s. CPU does not limit it \
              ({cores} cores then),\n# so it says little: scale by requests, here with KEDA and \
-             your metric\n\
+             your metric\n{known}\
              apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n\
              metadata: {{name: {name}{namespace}}}\nspec:\n  \
              scaleTargetRef: {{name: {name}}}\n  minReplicaCount: {fewest}\n  \
@@ -58,18 +79,61 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
     }
 }
 
+/// What is expected at that rate, and what was measured nearest to it, of one pod of so many: lines
+/// of their own, none for what is not known.
+fn known(at_work: &AtWork, count: f64) -> String {
+    let expected = at_work.queue_s.map(|queue_s| {
+        let wait = milliseconds(queue_s);
+        format!("# by the model a request waits {wait} for a free thread then, on average\n")
+    });
+    let measured = at_work.seen.map(|look| {
+        let cores = look.cores.map(|cores| {
+            let (used, most) = (cores / count, at_work.cores_most / count);
+            format!(", {used:.2} of its {most:.2} cores ({:.0} %)", 100.0 * used / most)
+        });
+        format!(
+            "# measured at the rate nearest to that, {:.0} requests/s in {} load{} ({} requests in \
+             all):\n# p95 {}, p99 {}{}\n",
+            look.rate_rps / count,
+            look.loads,
+            if look.loads == 1 { "" } else { "s" },
+            look.requests,
+            milliseconds(look.latency_s_p95),
+            milliseconds(look.latency_s_p99),
+            cores.unwrap_or_default()
+        )
+    });
+    expected.into_iter().chain(measured).collect()
+}
+
+/// Whole ones from ten on.
+fn milliseconds(seconds: f64) -> String {
+    match 1e3 * seconds {
+        ms if ms >= 10.0 => format!("{ms:.0} ms"),
+        ms => format!("{ms:.1} ms"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::server::{Framework, pods::PodTemplate};
+
+    const AT_WORK: AtWork = AtWork {
+        rate_rps: 247.8,
+        cores: 0.3301,
+        cores_most: 1.0,
+        is_limited_by_cpu: true,
+        seen: None,
+        queue_s: None,
+    };
 
     #[test]
     fn pods_are_added_by_cpu_where_that_limits_them_and_else_by_requests() {
         let pods =
             PodTemplate { deployment: "shop".into(), namespace: None, container: None, cut: None };
         let app = App { pods: Some(pods), ..App::new("/", Framework::Other, "") };
-        let at_work =
-            |is_limited_by_cpu| AtWork { rate_rps: 247.8, cores: 0.3301, is_limited_by_cpu };
+        let at_work = |is_limited_by_cpu| AtWork { is_limited_by_cpu, ..AT_WORK };
         let by_cpu = lines(&app, at_work(true));
         assert!(by_cpu.contains("248 requests/s, which takes 0.33 cores"), "{by_cpu}");
         assert!(by_cpu.contains("{type: AverageValue, averageValue: 331m}"), "{by_cpu}");
@@ -78,5 +142,35 @@ mod tests {
         assert!(by_requests.contains("{service=\"shop\"}[1m]"), "{by_requests}");
         assert!(by_requests.ends_with("threshold: \"248\""), "{by_requests}");
         assert_eq!(lines(&App::new("/", Framework::Other, ""), at_work(true)), "");
+    }
+
+    #[test]
+    fn what_was_measured_and_what_is_expected_stand_in_lines_of_their_own() {
+        let look = Look {
+            rate_rps: 250.4,
+            loads: 3,
+            requests: 4500,
+            latency_s_p95: 0.0412,
+            latency_s_p99: 0.0971,
+            cores: Some(0.66),
+        };
+        let of = |seen, queue_s| known(&AtWork { seen, queue_s, ..AT_WORK }, 2.0);
+        assert_eq!(of(None, None), "", "what is not known is not said");
+        let measured = "# measured at the rate nearest to that, 125 requests/s in 3 loads (4500 \
+                        requests in all):\n# p95 41 ms, p99 97 ms";
+        let cores = ", 0.33 of its 0.50 cores (66 %)\n";
+        let expected = "# by the model a request waits 2.3 ms for a free thread then, on average\n";
+        assert_eq!(of(Some(look), Some(0.00234)), format!("{expected}{measured}{cores}"));
+        let one = Look { loads: 1, cores: None, ..look };
+        let once = format!("{}\n", measured.replace("3 loads", "1 load"));
+        assert_eq!(of(Some(one), None), once);
+        let pods =
+            PodTemplate { deployment: "shop".into(), namespace: None, container: None, cut: None };
+        let app = App { pods: Some(pods), ..App::new("/", Framework::Other, "") };
+        for is_limited_by_cpu in [true, false] {
+            let lines = lines(&app, AtWork { is_limited_by_cpu, queue_s: Some(0.1), ..AT_WORK });
+            let follows = "waits 100 ms for a free thread then, on average\napiVersion: ";
+            assert!(lines.contains(follows), "{lines}");
+        }
     }
 }

@@ -64,7 +64,8 @@ pub fn settings(
     let configuration = Configuration::new(workers, threads).unwrap();
     let cores = Cores::new(2.0).unwrap();
     let memory = Bytes(1 << 30);
-    adapter.settings(Recommended { app, inspection, configuration, cores, memory })
+    let a_pod_less = None;
+    adapter.settings(Recommended { app, inspection, configuration, cores, memory, a_pod_less })
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The search's answer as the decision that is printed: with the setting as the server spells it.
 
+mod look;
+
 use super::knobs;
+use crate::model::server_cpu_s;
 use crate::plan::Plan;
 use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer, ObjectiveAnswer, Weighed};
 use crate::server::hosts::{self, Measured};
@@ -25,8 +28,11 @@ pub struct Facts<'a> {
     pub warnings: Vec<Warning>,
     /// Of several targets, the trials that judged each by its goal.
     pub mixed: &'a [TrialSummary],
-    /// Trials in which a setting was sent a rate for long.
-    pub long: &'a [TrialSummary],
+    /// Valid trials in which a setting was sent a rate.
+    pub at_a_rate: &'a [TrialSummary],
+    /// What a request waits for a free thread with the choice at its day-to-day rate by the model,
+    /// seconds; `None`: that is not known.
+    pub queue_s: Option<f64>,
 }
 
 /// The whole result of a tune.
@@ -159,13 +165,16 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
     let configuration = found.map_or(choice.capacity.configuration, |found| found.recommended_at);
     let app = plan.app.with_changes(variant.of_list(&plan.changes));
     let (cores, memory) = (machine.cores, machine.memory_bytes);
-    let recommended = Recommended { app: &app, inspection, configuration, cores, memory };
+    let a_pod_less = found.and_then(|found| knobs::a_pod_less(plan, found));
+    let recommended =
+        Recommended { app: &app, inspection, configuration, cores, memory, a_pod_less };
     let mut settings = server::find(&plan.server)
         .map(|adapter| server::settings(adapter, recommended))
         .unwrap_or_default();
     // What a way to cut the app that was not held at the end uses then is not known.
     let is_held_so = server::pods::count(&app) == server::pods::count(&plan.app);
-    if let Some(at_work) = at_work(choice, facts).filter(|_| is_held_so) {
+    let run = (configuration, variant);
+    if let Some(at_work) = at_work(choice, facts, run).filter(|_| is_held_so) {
         settings.config_snippet.push('\n');
         settings.config_snippet.push_str(&scaling::lines(&app, at_work));
     }
@@ -188,26 +197,30 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
 /// is a queue's.
 fn held<'a>(choice: &Choice, facts: &Facts<'a>) -> Option<&'a TrialSummary> {
     let number = choice.held?.trial;
-    facts.long.iter().find(|trial| trial.id == number)
+    facts.at_a_rate.iter().find(|trial| trial.id == number)
 }
 
 /// What a Deployment's pods were seen to use. `None`: that is not known, or these are no pods.
-fn at_work(choice: &Choice, facts: &Facts<'_>) -> Option<AtWork> {
+/// `run`: what is recommended.
+fn at_work(choice: &Choice, facts: &Facts<'_>, run: (Configuration, Variant)) -> Option<AtWork> {
     facts.plan.cluster.as_ref()?;
     let of_choice = |trial: &&TrialSummary| trial.configuration == choice.capacity.configuration;
     let trial = held(choice, facts).filter(of_choice)?;
     let rate_rps = choice.capacity.rps.value * OPERATING_SHARE;
-    let server = trial.cpu_s.iter().filter(|(role, _)| *role != "generator");
-    let cpu_s: f64 = server.map(|(_, cpu_s)| cpu_s).sum();
+    let cpu_s = server_cpu_s(trial);
     let replies = trial.summary.completed as f64;
     let is_known = replies > 0.0 && cpu_s > 0.0;
+    let as_chosen = (choice.capacity.configuration, Variant::AS_IT_IS);
     is_known.then(|| AtWork {
         rate_rps,
         cores: rate_rps * cpu_s / replies,
+        cores_most: facts.machine.cores.get(),
         is_limited_by_cpu: matches!(
             choice.limit.kind,
             LimitKind::Cores | LimitKind::Quota | LimitKind::Gvl
         ),
+        seen: look::nearest(facts.at_a_rate, run, rate_rps),
+        queue_s: facts.queue_s.filter(|_| run == as_chosen),
     })
 }
 

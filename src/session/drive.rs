@@ -12,19 +12,19 @@ use thiserror::Error;
 use super::crew::Crew;
 use super::decision;
 use super::order::Measured;
-use super::resume::{Resumed, is_long};
+use super::resume::{Resumed, is_at_a_rate};
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
 use crate::report::{Language, Reporter, Stored};
-use crate::search::{Answer, Search, Told, TrialRequest};
+use crate::search::{Answer, Choice, Search, Told, TrialRequest};
 use crate::server::{Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::Context;
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
     PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
-    Stated, StopSignal, Task, TrialSummary, TuneResult, Verdict, Warning,
+    Stated, StopSignal, Task, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
 };
 use crate::trial::Progress;
 
@@ -102,6 +102,12 @@ pub(super) trait Questions {
     /// What is expected of settings by now; empty: nothing is.
     fn predictions(&self) -> Vec<Prediction>;
 
+    /// What a request waits for a free thread by the model, with this choice at its day-to-day
+    /// rate: seconds, on average; `None`: nothing is expected.
+    fn queue_s(&self, _choice: &Choice) -> Option<f64> {
+        None
+    }
+
     /// What the session says besides its result, once it has come to an end of its own.
     fn conclusion(&mut self, _elapsed_s: f64) -> Option<EventKind> {
         None
@@ -132,6 +138,10 @@ impl Questions for Search {
 
     fn predictions(&self) -> Vec<Prediction> {
         self.predictions()
+    }
+
+    fn queue_s(&self, choice: &Choice) -> Option<f64> {
+        self.queue_s(choice)
     }
 }
 
@@ -248,7 +258,7 @@ impl<'a> Session<'a> {
             trials: resumed.map_or(0, |resumed| resumed.trials),
             load_s: resumed.map_or(0.0, |resumed| resumed.load_s),
             mixed: resumed.into_iter().flat_map(Resumed::mixed).cloned().collect(),
-            long: resumed.into_iter().flat_map(Resumed::long).cloned().collect(),
+            at_a_rate: resumed.into_iter().flat_map(Resumed::at_a_rate).cloned().collect(),
         };
         Ok((work, place))
     }
@@ -278,8 +288,8 @@ pub(super) struct Work<'a> {
     load_s: f64,
     /// Trials that judged several targets each by its goal.
     mixed: Vec<TrialSummary>,
-    /// Trials in which a setting was sent a rate for long.
-    long: Vec<TrialSummary>,
+    /// Valid trials in which a setting was sent a rate.
+    at_a_rate: Vec<TrialSummary>,
 }
 
 /// What is known when a trial begins.
@@ -360,8 +370,9 @@ impl Work<'_> {
         let stopped = crew.finish();
         let elapsed = crew.elapsed();
         let elapsed_s = self.log.at_s(elapsed);
+        let answer = questions.answer();
         let result = decision::result(
-            &questions.answer(),
+            &answer,
             decision::Facts {
                 plan: self.plan,
                 machine: &self.machine,
@@ -371,7 +382,8 @@ impl Work<'_> {
                 load_s: self.load_s,
                 warnings: self.log.warned.clone(),
                 mixed: &self.mixed,
-                long: &self.long,
+                at_a_rate: &self.at_a_rate,
+                queue_s: answer.choice.as_ref().and_then(|choice| questions.queue_s(choice)),
             },
         );
         let (state, error) = match &end {
@@ -493,11 +505,14 @@ impl Work<'_> {
                 if !summary.summary.goals.is_empty() {
                     self.mixed.push(*summary.clone());
                 }
-                if is_long(&summary) {
-                    self.long.push(*summary.clone());
+                if is_at_a_rate(&summary) {
+                    self.at_a_rate.push(*summary.clone());
                 }
-                // That a load was ended early is the verdict's to say.
-                let doubts = summary.summary.warnings.iter().filter(|it| !is_cut_short(it));
+                // That a load was ended early is the verdict's to say, and what fails without a
+                // pod is what was asked.
+                let is_asked = summary.purpose == TrialPurpose::LostPod;
+                let doubts = summary.summary.warnings.iter();
+                let doubts = doubts.filter(|it| !is_asked && !is_cut_short(it));
                 for warning in doubts {
                     self.log.warn(elapsed, warning.clone())?;
                 }

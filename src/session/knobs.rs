@@ -10,7 +10,7 @@ use crate::server::{self, Inspection};
 use crate::stats::Estimate;
 use crate::terms::{
     Change, ChangeNotThere, KnobCheck, KnobResult, KnobVerdict, KnobsNote, KnobsReport,
-    SessionDoubt, Stated, Warning,
+    SessionDoubt, Stated, Warning, WithAPodLess,
 };
 
 /// The plan's changes, with the reason where one cannot be tried on this app.
@@ -19,6 +19,7 @@ pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
         knob: change.knob.clone(),
         name: change.name.clone(),
         is_machine: server::pods::cpus_of(change).is_some(),
+        pods: server::pods::pods_of(change),
         ruled_out: server::find(&plan.server)
             .and_then(|adapter| server::in_the_way(adapter, inspection, change)),
     };
@@ -49,6 +50,18 @@ pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
         gain_ratio_interval: found.gain.as_ref().map(Estimate::interval),
         recommended_threads: found.recommended_at.threads.get(),
     }
+}
+
+/// What was seen of the recommended way to cut the app once a pod was gone, and at which rate,
+/// requests/s; `None` where that, or its number of threads, is another than was measured.
+pub fn a_pod_less(plan: &Plan, found: &KnobsAnswer) -> Option<(f64, WithAPodLess)> {
+    let is_cut = |change: &usize| server::pods::pods_of(&plan.changes[*change]).is_some();
+    let seen = match found.recommended.changes().find(is_cut) {
+        Some(change) => found.changes.get(change)?.at_one_rate,
+        None => found.at_one_rate,
+    };
+    let seen = seen.filter(|_| found.recommended_at == found.at)?;
+    Some((seen.rate_rps, seen.with_a_pod_less?))
 }
 
 fn result(plan: &Plan, change: &Change, answer: &ChangeAnswer) -> KnobResult {

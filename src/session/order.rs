@@ -50,7 +50,9 @@ pub fn order(request: &TrialRequest, seed: u64, id: u32, goals: &Goals) -> Order
         duration: request.duration,
         seed: seed.wrapping_add(arrivals(request, id)),
         connection: request.connection,
-        latency_limit: goals.mean_limit(Slo::tightest_limit),
+        pods_away: request.pods_away,
+        // What an overload comes to is what is asked of pods that are left.
+        latency_limit: goals.mean_limit(Slo::tightest_limit).filter(|_| request.pods_away == 0),
     }
 }
 

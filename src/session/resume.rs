@@ -3,7 +3,7 @@
 
 use crate::search::{Ask, Search, SearchPlan, Told};
 use crate::store::{SessionId, Store, StoreError};
-use crate::terms::{Event, EventKind, TrialPurpose, TrialSummary, Warning};
+use crate::terms::{Event, EventKind, TrialSummary, Warning};
 
 /// What is known of the session that goes on.
 pub struct Resumed {
@@ -25,15 +25,15 @@ impl Resumed {
         self.events.iter().filter_map(trial).filter(|trial| !trial.summary.goals.is_empty())
     }
 
-    /// Its trials in which a setting was sent a rate for long.
-    pub fn long(&self) -> impl Iterator<Item = &TrialSummary> {
-        self.events.iter().filter_map(trial).filter(|trial| is_long(trial))
+    /// Its trials in which a setting was sent a rate, as far as they are valid.
+    pub fn at_a_rate(&self) -> impl Iterator<Item = &TrialSummary> {
+        self.events.iter().filter_map(trial).filter(|trial| is_at_a_rate(trial))
     }
 }
 
-/// Was a setting sent a rate for long in it?
-pub fn is_long(trial: &TrialSummary) -> bool {
-    trial.purpose == TrialPurpose::Hold && trial.valid
+/// Was a setting sent a rate in it, and is it valid?
+pub fn is_at_a_rate(trial: &TrialSummary) -> bool {
+    trial.valid && trial.offered.rate().is_some()
 }
 
 /// The unfinished session of this plan, with its search brought up to date; `None` when there is

@@ -98,6 +98,7 @@ fn search_plan(
         objective: plan.objective,
         changes: knobs::changes(plan, inspection),
         places: 1,
+        pods: server::pods::count(&plan.app),
         compares_latency: plan.changes.iter().any(|change| change.knob == server::pods::CUT),
         budget: plan.budget,
         soak: plan.soak,

@@ -43,7 +43,9 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     summary.warnings.extend(record.monitor.blind_spots.iter().map(not_seen));
     let judgement = judge(record, context, &summary, cut);
     // Of a trial that is not valid the generator is the limit, whatever was asked.
-    let is_pushed = is_burst(record, context) || judgement.verdict == Verdict::No || !summary.valid;
+    // What is left without a pod is neither the setting nor the machine that limits are told by.
+    let has_missed = judgement.verdict == Verdict::No && context.purpose != TrialPurpose::LostPod;
+    let is_pushed = is_burst(record, context) || has_missed || !summary.valid;
     let limit = if is_pushed {
         summary.warnings.extend(used::doubt_balance(&used));
         name_limit(record, context, &used, &summary, cut)
@@ -79,9 +81,11 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     }
 }
 
-/// What is printed as held is so from the planned beginning on, and what lasts is so throughout.
+/// What is printed as held is so from the planned beginning on, what lasts is so throughout, and
+/// what a lost pod does is seen for as long of every way.
 fn is_as_planned(purpose: TrialPurpose) -> bool {
-    matches!(purpose, TrialPurpose::Hold | TrialPurpose::Check | TrialPurpose::Soak)
+    use TrialPurpose::{Check, Hold, LostPod, Soak};
+    matches!(purpose, Hold | Check | LostPod | Soak)
 }
 
 /// Means of one request; `None` when there was none.

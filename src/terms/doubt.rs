@@ -147,12 +147,17 @@ pub enum ClusterDoubt {
     KeptByRepository { program: String },
     /// An autoscaler that something else owns, and may set anew.
     AutoscalerOwned { owner: String },
+    /// A vertical autoscaler of this name changes what its pods request, and may evict them for it.
+    VerticalAutoscaler { name: String },
     /// Variables that give the setting have their values elsewhere, in a ConfigMap or a Secret.
     VariablesElsewhere { variables: Vec<String> },
     /// Containers beside the app's in the pods that an image's pods are like, which these have not.
     ContainersLeftOut { containers: Vec<String> },
     /// Its pods ran on these nodes, and it could not be looked at whether they are of one kind.
     NodesNotCompared { first: String, other: String },
+    /// The app's pod ran on this node, and beside it this many of the generators' pods; 0: their
+    /// collector's alone.
+    GeneratorSharesNode { node: String, generators: u64 },
 }
 
 /// What a container may be limited in.
@@ -288,9 +293,11 @@ impl ClusterDoubt {
             Self::NoLimit { .. } => "no_limit",
             Self::KeptByRepository { .. } => "kept_by_repository",
             Self::AutoscalerOwned { .. } => "autoscaler_owned",
+            Self::VerticalAutoscaler { .. } => "vertical_autoscaler",
             Self::VariablesElsewhere { .. } => "variables_elsewhere",
             Self::ContainersLeftOut { .. } => "containers_left_out",
             Self::NodesNotCompared { .. } => "nodes_not_compared",
+            Self::GeneratorSharesNode { .. } => "generator_shares_node",
         }
     }
 }

@@ -39,7 +39,7 @@ impl Variant {
 
     /// The app with one change.
     pub fn of(change: usize) -> Self {
-        debug_assert!(change < Self::MOST_CHANGES, "the plan allows no more");
+        assert!(change < Self::MOST_CHANGES, "the plan allows no more");
         Self(1 << change)
     }
 
@@ -133,6 +133,26 @@ pub struct AtOneRate {
     pub latency_s_p99: f64,
     /// Median of the starts; null where it could not be read.
     pub memory_bytes: Option<u64>,
+    /// Into how many pods this way cuts the app; 0 in sessions from before that was noted.
+    #[serde(default)]
+    pub pods: u16,
+    /// What the others did when one of the pods had been taken away; null for a way of one pod, of
+    /// which nothing is left then, and where it was not measured.
+    #[serde(default)]
+    pub with_a_pod_less: Option<WithAPodLess>,
+}
+
+/// What was seen at the same rate of the pods that were left when one of them had been taken away:
+/// one look of some seconds, at one start.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WithAPodLess {
+    pub pods_left: u16,
+    /// Of all requests, also of those that failed: as long as they were waited for.
+    pub latency_s_p95: f64,
+    /// As `latency_s_p95`.
+    pub latency_s_p99: f64,
+    /// Share of the requests without a good reply, 0 to 1.
+    pub failed_share: f64,
 }
 
 /// Changes measured together, or at another configuration.

@@ -101,7 +101,9 @@ pub use finding::{
 };
 pub use framework::Framework;
 pub use goals::{GoalList, GoalScope, Goals, GoalsError, OwnGoal, Part, PlannedGoal};
-pub use knob::{AtOneRate, Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
+pub use knob::{
+    AtOneRate, Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant, WithAPodLess,
+};
 pub use lab::{
     Holds, LabChoice, LabComparison, LabConclusion, LabEntry, LabEvidence, LabFailure, LabFigures,
     LabLatency, LabPair, LabResult, LabRun, LabRuns, LabSetting, LabTargetFigures, LabTune,

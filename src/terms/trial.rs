@@ -72,6 +72,9 @@ pub enum TrialPurpose {
     Check,
     /// What a change of a knob does: the choice with it or, beside that, without it.
     Screen,
+    /// What the other pods of a way to cut the app do, at the rate to run it at day to day, once
+    /// one was taken away.
+    LostPod,
     /// Does the chosen setting last at the rate to run it at day to day? A part of a long run.
     Soak,
 }
@@ -210,6 +213,13 @@ pub struct TrialSummary {
     pub load_s: f64,
     /// Seconds from the start of the session to the end of this trial, by the place's clock.
     pub ended_s: f64,
+}
+
+impl TrialSummary {
+    /// It ran on the app as it is, with nothing taken away.
+    pub fn is_as_it_is(&self) -> bool {
+        self.variant.is_as_it_is() && self.purpose != TrialPurpose::LostPod
+    }
 }
 
 fn undecided() -> Verdict {

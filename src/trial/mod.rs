@@ -28,6 +28,9 @@ pub struct Order {
     pub seed: u64,
     /// `None`: as the place was set up.
     pub connection: Option<ConnectionMode>,
+    /// See [`Offer::pods_away`]. What is left then is no start of the configuration: the next trial
+    /// starts afresh.
+    pub pods_away: u16,
     /// The goal's tightest latency limit (of several goals the mean), for stopping an overload
     /// early.
     pub latency_limit: Option<Duration>,
@@ -137,6 +140,7 @@ impl<'a> Runner<'a> {
             duration: order.duration,
             seed: order.seed,
             connection: order.connection,
+            pods_away: order.pods_away,
         };
         let mut hopeless = hopeless(order);
         let observed = self.place.offer(&offer, &mut |second| {
@@ -146,7 +150,7 @@ impl<'a> Runner<'a> {
                 None => ControlFlow::Continue(()),
             }
         })?;
-        if observed.failure.is_some() {
+        if observed.failure.is_some() || order.pods_away > 0 {
             self.running = None;
         }
         Ok(Outcome::Recorded(Box::new(TrialRecord {
@@ -219,6 +223,7 @@ mod tests {
             duration: Duration::from_secs(5),
             seed: 1,
             connection: None,
+            pods_away: 0,
             latency_limit: Some(Duration::from_millis(200)),
         };
         let is_too_many = |least: &f64| {

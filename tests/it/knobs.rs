@@ -14,10 +14,12 @@ use sweetspot::server::{App, Proxy, find};
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
     Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsNote, KnobsReport, Note,
-    Obstacle, PlannedGoal, Stated, StopSignal, Target, Threads, TrialPurpose, Variant, Workers,
+    Obstacle, PlannedGoal, Stated, StopSignal, Target, Threads, TrialPurpose, TrialSummary,
+    Variant, Workers,
 };
 use tempfile::TempDir;
 
+use crate::hold::trials;
 use crate::place::get;
 use crate::schema::assert_valid;
 use crate::tune::{Room, plan};
@@ -106,19 +108,24 @@ fn changes_that_do_nothing_are_seldom_called_help_or_harm() {
     assert!(claimed <= 2, "{claimed} of 36 changes");
 }
 
+/// A session of an app in one pod that is tried cut into two and into four.
+fn cut(app: SimulatedApp) -> Ended {
+    let folder = TempDir::new().unwrap();
+    let change = |pods: u16| Change {
+        knob: "pods".into(),
+        name: format!("pods={pods}"),
+        env: Default::default(),
+        settings: [("pods".to_string(), pods.to_string())].into(),
+    };
+    let plan = with_knobs(&folder, &app, 900, 12);
+    let plan = Plan { changes: vec![change(2), change(4)], ..plan };
+    Room::default().tune(&plan, &mut Simulated::new(app, 12)).unwrap()
+}
+
 /// Cut into pods, the app is asked of how long it takes at one rate, whatever each way holds.
 #[test]
 fn ways_to_cut_an_app_are_looked_at_at_one_rate_too() {
-    let folder = TempDir::new().unwrap();
-    let app = app(&[SLOWER, ChangeEffect::NONE]);
-    let cut = |name: &str| Change {
-        knob: "pods".into(),
-        name: format!("pods={name}"),
-        env: Default::default(),
-        settings: [("pods".to_string(), name.to_string())].into(),
-    };
-    let plan = Plan { changes: vec![cut("2"), cut("4")], ..with_knobs(&folder, &app, 900, 12) };
-    let ended = Room::default().tune(&plan, &mut Simulated::new(app, 12)).unwrap();
+    let ended = cut(app(&[SLOWER, ChangeEffect::NONE]));
     let capacity = ended.result.decision.as_ref().unwrap().capacity_rps;
     let as_it_is = knobs(&ended).at_one_rate.unwrap();
     let [slower, same] = ["pods=2", "pods=4"].map(|name| result(&ended, name).at_one_rate.unwrap());
@@ -134,6 +141,63 @@ fn ways_to_cut_an_app_are_looked_at_at_one_rate_too() {
     let story = report::fold(&ended.events, None);
     let text = report::Format::Markdown.render(&story, report::Style::PLAIN);
     assert!(text.contains("/s p95 "), "{text}");
+}
+
+/// Two and four pods that hold as much together as one. Who waits for two seconds gives up.
+fn of_equal_pods() -> SimulatedApp {
+    let ways = [2, 4].map(|pods| ChangeEffect { pods: Some(pods), ..ChangeEffect::NONE });
+    SimulatedApp { timeout: Duration::from_secs(2), ..app(&ways) }
+}
+
+fn lost_pods(ended: &Ended) -> Vec<&TrialSummary> {
+    let all = trials(ended).into_iter();
+    all.filter(|trial| trial.purpose == TrialPurpose::LostPod).collect()
+}
+
+#[test]
+fn what_a_lost_pod_does_is_measured_once_of_each_way_to_cut_an_app_into_several() {
+    let ended = cut(of_equal_pods());
+    let mut ways: Vec<_> = lost_pods(&ended).iter().map(|trial| trial.variant).collect();
+    ways.sort();
+    assert_eq!(ways, [Variant::of(0), Variant::of(1)]);
+    for lost in lost_pods(&ended) {
+        let last = trials(&ended).into_iter().rfind(|it| it.start == lost.start).unwrap();
+        assert_eq!(last.id, lost.id, "what is left is no start of the way any more");
+        assert_eq!(lost.summary.duration_s, 10.0, "an overload is looked at to its end");
+    }
+    let as_it_is = knobs(&ended).at_one_rate.unwrap();
+    assert_eq!((as_it_is.pods, as_it_is.with_a_pod_less), (1, None));
+    let [two, four] = ["pods=2", "pods=4"].map(|way| {
+        let way = result(&ended, way);
+        let ratio = way.capacity_ratio.unwrap();
+        assert!((0.9..1.1).contains(&ratio), "with all its pods it holds as much: {way:?}");
+        let seen = way.at_one_rate.unwrap();
+        let less = seen.with_a_pod_less.unwrap();
+        assert_eq!(less.pods_left, seen.pods - 1);
+        assert!(less.latency_s_p95 > seen.latency_s_p95_range[1], "{seen:?}");
+        less
+    });
+    // 70 % of what two hold is more than one does, and less than three of four do.
+    assert!(two.failed_share > 0.05 && two.latency_s_p95 > 1.0, "{two:?}");
+    assert!(four.failed_share < 0.01 && four.latency_s_p95 < 0.5, "{four:?}");
+    let story = report::fold(&ended.events, None);
+    let text = report::Format::Markdown.render(&story, report::Style::PLAIN);
+    assert!(text.contains("; with 1 of 2 pods left p95 "), "{text}");
+}
+
+#[test]
+fn a_way_whose_last_pods_end_once_one_is_gone_is_not_out() {
+    let whole = cut(of_equal_pods());
+    let of_four = lost_pods(&whole).into_iter().find(|it| it.variant == Variant::of(1)).unwrap();
+    let dies_s = of_four.ended_s - of_four.load_s / 2.0;
+    let dies_at = Some(Duration::from_secs_f64(dies_s));
+    let ended = cut(SimulatedApp { dies_at, ..of_equal_pods() });
+    let all = trials(&ended);
+    let died: Vec<_> = all.iter().filter(|it| it.failure.is_some()).collect();
+    assert!(matches!(died[..], [one] if one.purpose == TrialPurpose::LostPod), "{died:?}");
+    assert_eq!(lost_pods(&ended).len(), 2, "it is not asked for again");
+    let four = result(&ended, "pods=4");
+    assert!(four.verdict != KnobVerdict::Out && four.blocks >= 2, "{four:?}");
 }
 
 #[test]
@@ -280,10 +344,12 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
             knob: "A".into(),
             name: "A=1".into(),
             is_machine: false,
+            pods: None,
             ruled_out: None,
         }],
         places: 1,
         compares_latency: false,
+        pods: 1,
         objective: plan.objective,
         precision: sweetspot::search::PRECISION,
         budget: plan.budget,

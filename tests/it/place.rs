@@ -46,7 +46,8 @@ fn written_down(
     let configuration = configuration(workers, threads);
     let cores = Cores::new(2.0).unwrap();
     let memory = Bytes(1 << 30);
-    adapter.settings(Recommended { app, inspection, configuration, cores, memory })
+    let a_pod_less = None;
+    adapter.settings(Recommended { app, inspection, configuration, cores, memory, a_pod_less })
 }
 
 fn why(failure: &Unusable) -> String {
@@ -189,6 +190,7 @@ fn a_second(clients: u32, think: Duration) -> Offer {
         duration: Duration::from_secs(1),
         seed: 1,
         connection: None,
+        pods_away: 0,
     }
 }
 

@@ -4,7 +4,7 @@
 //! In: pods, and what their nodes are. Out: nothing, or in which they differ, and where that could
 //! not be looked at. Only compares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -85,6 +85,11 @@ impl Alike {
             ));
         }
         Ok(())
+    }
+
+    /// The nodes that the pods so far ran on.
+    pub fn nodes(&self) -> BTreeSet<String> {
+        self.nodes.keys().cloned().collect()
     }
 
     /// What is doubtful by now: pods ran on nodes of which it is not known whether they are alike.

@@ -1,4 +1,4 @@
-//! Autoscalers of a Deployment, held still while it is tuned.
+//! Autoscalers of a Deployment, held still while it is tuned; vertical ones are only seen.
 //!
 //! In: a namespace and the Deployment's name. Out: what was held, as what is written on each.
 
@@ -17,6 +17,11 @@ fn of_keda(namespace: &str) -> String {
     paths::of_group("keda.sh/v1alpha1", namespace, "scaledobjects")
 }
 
+/// Vertical ones.
+fn verticals(namespace: &str) -> String {
+    paths::of_group("autoscaling.k8s.io/v1", namespace, "verticalpodautoscalers")
+}
+
 /// Has KEDA keep this many pods, without an autoscaler, for as long as it is there.
 const PAUSED: &str = "/metadata/annotations/autoscaling.keda.sh~1paused-replicas";
 
@@ -29,11 +34,35 @@ const ONE: &str = "1";
 /// # Errors
 /// They may not be listed, or the API server does not answer.
 pub fn of(api: &dyn Api, namespace: &str, deployment: &str) -> Result<Vec<Value>, ApiError> {
-    let of_keda = match api.get(&of_keda(namespace)) {
-        Err(ApiError::Forbidden { .. }) => Vec::new(),
-        found => items(found?),
-    };
+    let of_keda = seen(api, &of_keda(namespace))?;
     Ok(among(items(api.get(&collection(namespace))?), of_keda, deployment))
+}
+
+/// The names of the vertical ones that change what this Deployment's pods request, unless they may
+/// not be seen.
+///
+/// # Errors
+/// The API server does not answer.
+pub fn vertical(api: &dyn Api, namespace: &str, deployment: &str) -> Result<Vec<String>, ApiError> {
+    Ok(resizing(&seen(api, &verticals(namespace))?, deployment))
+}
+
+/// What is there of a kind that a cluster need not have, and that a role need not name.
+fn seen(api: &dyn Api, collection: &str) -> Result<Vec<Value>, ApiError> {
+    match api.get(collection) {
+        Err(ApiError::Forbidden { .. }) => Ok(Vec::new()),
+        found => Ok(items(found?)),
+    }
+}
+
+/// One that says no mode has the one that replaces pods; one that is off only recommends.
+fn resizing(verticals: &[Value], deployment: &str) -> Vec<String> {
+    let resizes = |one: &&Value| {
+        let (target, policy) = (&one["spec"]["targetRef"], &one["spec"]["updatePolicy"]);
+        let is_target = target["kind"] == "Deployment" && target["name"] == *deployment;
+        is_target && policy["updateMode"] != "Off"
+    };
+    verticals.iter().filter(resizes).map(name).collect()
 }
 
 fn among(of_kubernetes: Vec<Value>, of_keda: Vec<Value>, deployment: &str) -> Vec<Value> {
@@ -172,6 +201,33 @@ mod tests {
         // Where KEDA's may not be seen.
         let found = among(vec![made], Vec::new(), "shop");
         assert_eq!(owner(&found[0]).as_deref(), Some("ScaledObject by-queue"));
+    }
+
+    #[test]
+    fn a_vertical_one_of_the_deployment_is_named_unless_it_only_recommends() {
+        let one = |name: &str, (kind, of): (&str, &str), policy: Value| {
+            json!({
+                "apiVersion": "autoscaling.k8s.io/v1",
+                "kind": "VerticalPodAutoscaler",
+                "metadata": { "name": name, "namespace": "web" },
+                "spec": {
+                    "targetRef": { "apiVersion": "apps/v1", "kind": kind, "name": of },
+                    "updatePolicy": policy,
+                },
+            })
+        };
+        let shop = ("Deployment", "shop");
+        let all = [
+            one("auto", shop, json!({ "updateMode": "Auto", "minReplicas": 1 })),
+            one("initial", shop, json!({ "updateMode": "Initial" })),
+            one("off", shop, json!({ "updateMode": "Off" })),
+            one("unsaid", shop, Value::Null),
+            one("anothers", ("Deployment", "blog"), Value::Null),
+            one("of-a-set", ("StatefulSet", "shop"), Value::Null),
+        ];
+        assert_eq!(resizing(&all, "shop"), ["auto", "initial", "unsaid"]);
+        let path = "/apis/autoscaling.k8s.io/v1/namespaces/web/verticalpodautoscalers";
+        assert_eq!(verticals("web"), path);
     }
 
     #[test]

@@ -137,6 +137,17 @@ impl<'a> Changing<'a> {
         Ok(deployment::generation(&self.object))
     }
 
+    /// Has it keep so many of the pods that it has now, or have more of the same. Returns which
+    /// generation of it that is.
+    ///
+    /// # Errors
+    /// As of [`set`](Self::set).
+    pub fn scale(&mut self, pods: u16) -> Result<i64, ChangeError> {
+        let mut spec = self.object["spec"].clone();
+        spec["replicas"] = pods.into();
+        self.set(&spec)
+    }
+
     /// Reads it again.
     ///
     /// # Errors
@@ -417,6 +428,18 @@ mod tests {
             assert_eq!(changing.object["spec"], ours(start));
             assert_eq!(changing.original()["replicas"], 3);
         }
+    }
+
+    #[test]
+    fn another_number_of_pods_leaves_what_they_are_and_what_there_was() {
+        let fake = fake();
+        let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
+        changing.set(&ours(1)).unwrap();
+        assert_eq!(changing.scale(2).unwrap(), 3);
+        let mut expected = ours(1);
+        expected["replicas"] = 2.into();
+        assert_eq!(changing.object["spec"], expected);
+        assert_eq!(changing.original()["replicas"], 3);
     }
 
     #[test]

@@ -4,13 +4,13 @@
 
 use std::iter;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::io::AsyncBufReadExt;
 use futures_util::stream::StreamExt;
 use http::{Method, Request, Uri};
 use kube::client::AuthError;
-use kube::config::{ExecConfig, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{ExecConfig, Kubeconfig, KubeconfigError};
 use kube::core::Status;
 use kube::{Config, Error};
 use serde_json::{Value, json};
@@ -35,6 +35,7 @@ pub struct Client {
     client: kube::Client,
     /// The command that gives its login, if one does.
     plugin: Option<String>,
+    outage: refusal::Outage,
     /// Of the context.
     pub namespace: String,
     /// Name of the context, and where its API server is.
@@ -54,17 +55,8 @@ impl Client {
             .enable_all()
             .build()
             .map_err(|error| unusable(error.to_string()))?;
-        let options =
-            KubeConfigOptions { context: context.map(str::to_string), ..Default::default() };
-        let file = Kubeconfig::read().unwrap_or_default();
-        let config = runtime.block_on(async {
-            match context {
-                Some(_) => Config::from_kubeconfig(&options).await.map_err(|it| unread(&it)),
-                None => Config::infer().await.map_err(|it| unread(&it)),
-            }
-        });
-        let mut config = config.map_err(unusable)?;
-        leave_proxy(&mut config, names_proxy(&file, context))?;
+        let Access { mut config, context, has_proxy } = access(context).map_err(unusable)?;
+        leave_proxy(&mut config, has_proxy)?;
         let (namespace, server) =
             (config.default_namespace.clone(), config.cluster_url.to_string());
         let plugin = config.auth_info.exec.as_ref().map(command_of);
@@ -75,9 +67,8 @@ impl Client {
                 failed.unwrap_or_else(|| unusable(error.to_string()))
             })?
         };
-        let name = context.map(str::to_string).or(file.current_context);
-        let context = name.unwrap_or_else(|| "in the cluster".into());
-        Ok(Self { runtime, client, plugin, namespace, context, server })
+        let outage = refusal::Outage::default();
+        Ok(Self { runtime, client, plugin, outage, namespace, context, server })
     }
 
     fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, ApiError> {
@@ -96,13 +87,14 @@ impl Client {
 
     fn answer<T>(&self, asked: impl Future<Output = Result<T, Error>>) -> Result<T, ApiError> {
         let within = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
-        match within {
+        let answer = match within {
             Ok(answer) => answer.map_err(|error| of(error, self.plugin.as_deref())),
             Err(_) => {
                 let why = format!("no answer within {} s", PATIENCE.as_secs());
                 Err(ApiError::Unreachable { why })
             }
-        }
+        };
+        answer.map_err(|error| self.outage.judge(error, Instant::now()))
     }
 
     fn remove(&self, path: &str, mut how: Value) -> Result<(), ApiError> {
@@ -299,16 +291,48 @@ fn plugin_failed(
     Some(ApiError::Plugin { command: plugin?.to_string(), said })
 }
 
-/// Why there is no configuration, in words that repeat no line of the kubeconfig: it may hold a
-/// token or a key.
-fn unread(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut causes = iter::successors(Some(error), |it| it.source());
-    match causes.find_map(|cause| cause.downcast_ref::<KubeconfigError>()) {
-        Some(KubeconfigError::Parse(syntax)) => {
+/// How a cluster is asked.
+#[derive(Debug)]
+struct Access {
+    config: Config,
+    context: String,
+    /// The kubeconfig itself names a proxy for it.
+    has_proxy: bool,
+}
+
+/// By the kubeconfig; as a pod of the cluster where that leads to none and no context is named. In
+/// words why there is none.
+fn access(context: Option<&str>) -> Result<Access, String> {
+    let error = match Kubeconfig::read().and_then(|file| of_file(file, context)) {
+        Ok(access) => return Ok(access),
+        Err(error) if context.is_some() => return Err(unread(&error)),
+        Err(error) => error,
+    };
+    match Config::incluster() {
+        Ok(config) => Ok(Access { config, context: "in the cluster".into(), has_proxy: false }),
+        Err(of_pod) => Err(format!("{}; as a pod of one: {of_pod}", unread(&error))),
+    }
+}
+
+/// By this context of the kubeconfig, or by its current one.
+fn of_file(mut file: Kubeconfig, context: Option<&str>) -> Result<Access, KubeconfigError> {
+    if let Some(name) = context {
+        file.current_context = Some(name.to_string());
+    }
+    let (context, has_proxy) = (file.current_context.clone(), names_proxy(&file));
+    let (config, context) = (Config::try_from(file)?, context.unwrap_or_default());
+    Ok(Access { config, context, has_proxy })
+}
+
+/// Why the kubeconfig leads to no cluster, in words that repeat no line of it: it may hold a token
+/// or a key.
+fn unread(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::Parse(syntax) => {
             let line = syntax.location().map_or(1, |place| place.line());
             format!("the kubeconfig cannot be read at its line {line}")
         }
-        _ => error.to_string(),
+        other => other.to_string(),
     }
 }
 
@@ -325,10 +349,9 @@ fn command_of(exec: &ExecConfig) -> String {
     shown.join(" ")
 }
 
-/// Whether the kubeconfig itself has a proxy for the cluster of this context, or of its current
-/// one.
-fn names_proxy(file: &Kubeconfig, context: Option<&str>) -> bool {
-    let name = context.or(file.current_context.as_deref());
+/// Whether the kubeconfig itself has a proxy for the cluster of its current context.
+fn names_proxy(file: &Kubeconfig) -> bool {
+    let name = file.current_context.as_deref();
     let mut contexts = file.contexts.iter().filter(|it| Some(it.name.as_str()) == name);
     let of = contexts.find_map(|it| Some(it.context.as_ref()?.cluster.as_str()));
     let clusters = file.clusters.iter().filter(|it| Some(it.name.as_str()) == of);
@@ -444,7 +467,13 @@ mod tests {
              {name: d, cluster: {server: 'https://d', proxy-url: 'http://u:pw@p:3128'}}]\n",
         );
         let file = file.unwrap();
-        assert!(!names_proxy(&file, None) && names_proxy(&file, Some("b")));
+        for (asked, found) in [(None, ("a", "c", false)), (Some("b"), ("b", "d", true))] {
+            let Access { config, context, has_proxy } = of_file(file.clone(), asked).unwrap();
+            let host = config.cluster_url.host().unwrap();
+            assert_eq!((context.as_str(), host, has_proxy), found);
+        }
+        let said = unread(&of_file(file, Some("none")).unwrap_err());
+        assert_eq!(said, "failed to load current context: none");
         let mut config = Config::new("https://d.example".parse().unwrap());
         config.proxy_url = Some("http://u:pw@p:3128".parse().unwrap());
         let error = leave_proxy(&mut config, true).unwrap_err();

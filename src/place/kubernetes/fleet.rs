@@ -1,4 +1,4 @@
-//! One load of several pods: made, watched until it runs, listened to, and removed.
+//! One load of several pods: made, watched until all have joined, listened to, and removed.
 //!
 //! In: an [`Order`]. Out: what the collector's pod says, line by line. The generators themselves
 //! are asked for nothing while they send: whatever their number, the API server serves one log.
@@ -16,11 +16,11 @@ use super::fields::{name, text};
 use super::lost;
 use super::made::Made;
 use super::objects::{self, PodOf};
-use super::paths;
 use super::patience::{LOOK, OUTAGE, patiently};
 use super::pods::{self, State};
+use super::{deployment, paths, shared_node};
 use crate::fleet::{OnLoss, Relay};
-use crate::terms::{StopSignal, format_duration};
+use crate::terms::{ClusterDoubt, StopSignal, format_duration};
 
 /// A load for several pods.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,10 +45,14 @@ pub struct Order {
 /// Where the collector listens in its pod, by IPv4 and IPv6.
 const PORT: u16 = 7077;
 
+/// For the last generators to join the collector, once the pods of all of them run: a network may
+/// let new pods through some seconds late.
+const JOINING: Duration = Duration::from_secs(15);
+
 /// From the time within which all pods are to run, as the collector counts it from its own start,
-/// to the end of its patience: for the last generators to join it. So pods that don't run are told
-/// as that, and not as generators that don't join.
-const JOINING: Duration = Duration::from_secs(30);
+/// to the end of its patience: where we are not there any more, it ends by itself, and never before
+/// pods that don't run, or generators that don't join, are told as that.
+const BEYOND: Duration = Duration::from_secs(30);
 
 /// For the API server to say what has become of a pod whose connection has ended.
 const SETTLING: Duration = Duration::from_secs(5);
@@ -132,6 +136,8 @@ pub struct Fleet<'a> {
     /// The collector's pod, by its name, and where it is joined.
     collector: String,
     address: String,
+    /// As [`shared_node::by_node`] has it.
+    nodes: BTreeMap<String, u64>,
     /// The number of the last line that was handed on: after an outage the log is read from its
     /// beginning, or what is left of it.
     seen: u64,
@@ -150,11 +156,13 @@ pub enum Said {
 }
 
 impl<'a> Fleet<'a> {
-    /// Makes the pods, and waits until the collector and all generators run. `own` is told of the
-    /// collector's Job, which the cluster ends in time whatever becomes of us, once it is there.
+    /// Makes the pods, and waits until the collector and all generators run, and these have joined
+    /// it. `own` is told of the collector's Job, which the cluster ends in time whatever becomes of
+    /// us, once it is there.
     ///
     /// # Errors
-    /// Something may not be made, or a pod does not come up. What was made is removed.
+    /// Something may not be made, a pod does not come up, or generators don't join. What was made
+    /// is removed.
     pub fn begin(
         api: &'a dyn Api,
         order: Order,
@@ -171,6 +179,7 @@ impl<'a> Fleet<'a> {
             within,
             collector: String::new(),
             address: String::new(),
+            nodes: BTreeMap::new(),
             seen: 0,
             lines: None,
             words: Vec::new(),
@@ -189,8 +198,26 @@ impl<'a> Fleet<'a> {
         let goes_on = fleet.order.on_loss == OnLoss::GoOn;
         let job = if goes_on { objects::going_on(job) } else { job };
         api.create(&paths::jobs(&fleet.order.namespace), &job)?;
-        fleet.await_pods(objects::GENERATOR, count, until, stop)?;
+        let sending = fleet.await_pods(objects::GENERATOR, count, until, stop)?;
+        fleet.nodes = shared_node::by_node(&found[0], &sending);
+        fleet.await_joined(JOINING, stop)?;
         Ok(fleet)
+    }
+
+    /// How many generators run on each node that has a pod of ours.
+    pub fn nodes(&self) -> &BTreeMap<String, u64> {
+        &self.nodes
+    }
+
+    /// A node that pods of ours share with those that they were to be kept away from, as far as
+    /// these are named and may be looked at: whatever keeps us from it keeps no result back.
+    pub fn shared_node(&self) -> Option<ClusterDoubt> {
+        let labels = Some(&self.order.pod.away_from).filter(|labels| !labels.is_empty())?;
+        let path = paths::selected(&self.core("pods"), &deployment::selector(labels));
+        let apps = items(self.api.get(&path).ok()?);
+        let running = apps.iter().filter(|pod| pods::address(pod).is_some());
+        let nodes = running.map(|pod| text(&pod["spec"]["nodeName"]).to_string()).collect();
+        shared_node::doubt(&self.nodes, &nodes)
     }
 
     /// What the collector says next; `None` after its last line. A log that breaks off is read
@@ -279,10 +306,48 @@ impl<'a> Fleet<'a> {
     }
 
     fn follow(&mut self) -> Result<(), ApiError> {
-        // The container is named, as a mesh may have added one.
-        let log = format!("log?container={}&follow=true", objects::COLLECTOR);
-        self.lines = Some(self.api.follow(&format!("{}/{log}", self.pod_path()))?);
+        self.lines = Some(self.api.follow(&format!("{}&follow=true", self.log_path()))?);
         Ok(())
+    }
+
+    /// Of what the collector has said so far. The container is named, as a mesh may have added one.
+    fn log_path(&self) -> String {
+        format!("{}/log?container={}", self.pod_path(), objects::COLLECTOR)
+    }
+
+    /// Waits until all generators have joined, or the collector has ended, of which its next lines
+    /// say why.
+    fn await_joined(&self, patience: Duration, stop: &StopSignal) -> Result<(), FleetError> {
+        let began = Instant::now();
+        loop {
+            if stop.is_raised() {
+                return Err(FleetError::Stopped);
+            }
+            // Asked before the log is read: who has joined in time stands in it.
+            let is_late = began.elapsed() >= patience;
+            match self.joined_so_far() {
+                Ok(None) => return Ok(()),
+                Ok(Some(_)) if self.has_ended() => return Ok(()),
+                Ok(Some(joined)) if is_late => return Err(self.not_joined(joined, patience)),
+                Err(error) if !error.is_passing() => return Err(error.into()),
+                Err(error) if began.elapsed() > OUTAGE => return Err(self.silence(error)),
+                Ok(Some(_)) | Err(_) => thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// How many generators have joined, as the collector has said so far; `None`: it has said more
+    /// than that.
+    fn joined_so_far(&self) -> Result<Option<u16>, ApiError> {
+        let mut so_far = 0;
+        for line in self.api.follow(&self.log_path())? {
+            match Relay::read(&line?) {
+                Some((_, Relay::Joined { joined })) => so_far = joined,
+                Some(_) => return Ok(None),
+                None => {}
+            }
+        }
+        Ok(Some(so_far))
     }
 
     /// Why so few generators have joined, though all of their pods ran.
@@ -362,7 +427,7 @@ impl<'a> Fleet<'a> {
     }
 
     fn together(&self) -> Vec<String> {
-        let gather = format_duration(self.within.saturating_add(JOINING));
+        let gather = format_duration(self.within.saturating_add(BEYOND));
         let many = self.order.generators;
         vec!["--generators".into(), many.to_string(), "--gather".into(), gather]
     }
@@ -452,6 +517,8 @@ mod tests {
     struct Fake {
         pods: Mutex<VecDeque<Value>>,
         log: Mutex<VecDeque<Vec<Result<String, ApiError>>>>,
+        /// What stands in the log when it is not followed; after these, that all have joined.
+        so_far: Mutex<VecDeque<Result<Vec<Relay>, ApiError>>>,
         did: Mutex<Vec<String>>,
         /// How often all pods were asked for.
         looks_at_all: Mutex<u32>,
@@ -505,7 +572,14 @@ mod tests {
             panic!("this fleet is told nothing: {path}")
         }
 
-        fn follow(&self, _path: &str) -> Result<Lines, ApiError> {
+        fn follow(&self, path: &str) -> Result<Lines, ApiError> {
+            if !path.contains("follow=true") {
+                let next = self.so_far.lock().unwrap().pop_front();
+                let all_joined = vec![Relay::Ready { program: String::new() }];
+                let said = next.unwrap_or(Ok(all_joined))?.into_iter();
+                let lines: Vec<_> = said.map(|relay| Ok::<_, ApiError>(relay.line(1))).collect();
+                return Ok(Box::new(lines.into_iter()));
+            }
             let piece = self.log.lock().unwrap().pop_front().unwrap_or_default();
             Ok(Box::new(piece.into_iter()))
         }
@@ -594,6 +668,44 @@ mod tests {
         let joined = "0 of 1 generators joined the collector's pod at 10.0.0.7:7077 within 35 s";
         assert!(error.starts_with(joined), "{error}");
         assert!(error.contains("'kubectl get networkpolicy --namespace shop'"), "{error}");
+    }
+
+    #[test]
+    fn those_that_have_not_joined_in_time_are_not_waited_for_unless_nobody_could_look() {
+        let (fake, stop) = (saying(&[]), StopSignal::default());
+        let fleet = begin(&fake);
+        let ask = |so_far: Result<Vec<Relay>, ApiError>| {
+            fake.so_far.lock().unwrap().push_back(so_far);
+            fleet.await_joined(Duration::ZERO, &stop)
+        };
+        let few = |joined| Ok(vec![Relay::Joined { joined }]);
+        let said = ask(Ok(Vec::new())).unwrap_err().to_string();
+        assert!(said.starts_with("0 of 1 generators joined the collector's pod at"), "{said}");
+        let three = ask(few(3));
+        assert!(matches!(three, Err(FleetError::NotJoined { joined: 3, .. })), "{three:?}");
+        let gone_on = Relay::Failed { why: String::new() };
+        assert_eq!(ask(Ok(vec![Relay::Joined { joined: 1 }, gone_on])), Ok(()));
+        // Once the API server answers again, they have joined.
+        assert_eq!(ask(Err(ApiError::Unreachable { why: "reset".into() })), Ok(()));
+        *fake.pods.lock().unwrap() = VecDeque::from([json!({"status": {"phase": "Failed"}})]);
+        assert_eq!(ask(few(0)), Ok(()), "its last words say why it has ended");
+        stop.raise();
+        assert_eq!(ask(few(0)), Err(FleetError::Stopped));
+    }
+
+    #[test]
+    fn a_node_shared_with_the_app_is_named_where_the_apps_labels_are_known() {
+        let (fake, stop, mut order) = (saying(&[]), StopSignal::default(), order());
+        fake.pods.lock().unwrap()[0]["items"][0]["spec"]["nodeName"] = "node1".into();
+        let shared = |order: &Order| {
+            let within = Duration::from_secs(5);
+            let fleet = Fleet::begin(&fake, order.clone(), within, &stop, &mut |_| Ok(()));
+            fleet.unwrap().shared_node()
+        };
+        assert_eq!(shared(&order), None);
+        order.pod.away_from.insert("app".into(), "shop".into());
+        let (node, generators) = ("node1".into(), 1);
+        assert_eq!(shared(&order), Some(ClusterDoubt::GeneratorSharesNode { node, generators }));
     }
 
     #[test]

@@ -101,8 +101,14 @@ fn machine(container: &Container, facts: &Facts) -> Option<Machine> {
     })
 }
 
-/// What is doubtful of this Deployment before anything is measured.
-pub fn warnings(changing: &Changing<'_>, container: &Container, app: &App) -> Vec<Warning> {
+/// What is doubtful of this Deployment before anything is measured. `verticals`: the autoscalers
+/// that change what its pods request.
+pub fn warnings(
+    changing: &Changing<'_>,
+    container: &Container,
+    app: &App,
+    verticals: Vec<String>,
+) -> Vec<Warning> {
     let mut doubts = Vec::new();
     let pods = changing.object["spec"]["replicas"].as_u64().unwrap_or(1);
     doubts.extend((pods > 1).then_some(ClusterDoubt::OnePodOfSeveral { pods }));
@@ -116,6 +122,7 @@ pub fn warnings(changing: &Changing<'_>, container: &Container, app: &App) -> Ve
     doubts.extend(kept_by.map(|program| ClusterDoubt::KeptByRepository { program }));
     let owners = changing.autoscalers.iter().filter_map(autoscaler::owner);
     doubts.extend(owners.map(|owner| ClusterDoubt::AutoscalerOwned { owner }));
+    doubts.extend(verticals.into_iter().map(|name| ClusterDoubt::VerticalAutoscaler { name }));
     let ours = app.env.keys().filter(|name| container.elsewhere.contains(name));
     let variables: Vec<String> = ours.cloned().collect();
     let elsewhere = ClusterDoubt::VariablesElsewhere { variables: variables.clone() };

@@ -2,6 +2,7 @@
 //!
 //! In: offers. Out: what was recorded of each.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -60,6 +61,11 @@ impl<'a> Loads<'a> {
         }
     }
 
+    /// As [`Fleet::nodes`].
+    pub fn nodes(&self) -> &BTreeMap<String, u64> {
+        self.fleet.nodes()
+    }
+
     /// What has become of a generator that was lost, in words.
     pub fn fate(&self, lost: &FleetMember) -> String {
         self.fleet.fate(&lost.address)
@@ -104,7 +110,7 @@ impl<'a> Loads<'a> {
                     return Ok(Sent { record: LoadRecord { run, seconds }, lost });
                 }
                 Relay::Failed { why } => return Err(FleetError::Failed { why }),
-                Relay::Ready { .. } | Relay::TooFew { .. } => {}
+                Relay::Joined { .. } | Relay::Ready { .. } | Relay::TooFew { .. } => {}
             }
         }
     }

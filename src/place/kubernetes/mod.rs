@@ -42,6 +42,7 @@ mod resize;
 mod rights;
 mod running;
 mod service;
+mod shared_node;
 mod template;
 mod trials;
 mod user;

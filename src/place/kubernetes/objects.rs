@@ -23,7 +23,8 @@ pub struct PodOf {
     pub deadline: Duration,
     /// For replies that are awaited once it is asked to end.
     pub grace: Duration,
-    /// Generators are kept away from nodes that run pods with these labels, where there are others.
+    /// Generators and their collector are kept away from nodes that run pods with these labels,
+    /// where there are others.
     pub away_from: BTreeMap<String, String>,
 }
 
@@ -96,7 +97,8 @@ pub fn collector(
     let (cores, memory_bytes) = collector_size(count);
     let size = quantity::size(cores, memory_bytes);
     let container = container(COLLECTOR, pod, arguments, token, &size);
-    job(run, COLLECTOR, pod, (1, &json!({})), container, None)
+    let placed = json!({ "affinity": away(&pod.away_from) });
+    job(run, COLLECTOR, pod, (1, &placed), container, None)
 }
 
 /// Cores and bytes of memory for the collector of `n` generators:
@@ -321,6 +323,7 @@ mod tests {
         let affinity = &pod["affinity"]["podAntiAffinity"];
         let term = &affinity["preferredDuringSchedulingIgnoredDuringExecution"][0];
         assert_eq!(term["podAffinityTerm"]["labelSelector"]["matchLabels"]["app"], "shop");
+        assert_eq!(endless["spec"]["template"]["spec"]["affinity"], pod["affinity"]);
     }
 
     #[test]

@@ -80,8 +80,15 @@ fn running_init(pod: &Value) -> Option<&str> {
     Some(text(&still["name"]))
 }
 
-/// What a pod still waits for after this time, where it may come up by itself and that is said.
+/// What a pod still waits for after this time, where it may come up by itself and that is said; or
+/// what keeps one of before from ending, whose place it is to take.
 pub fn waited_for(pod: &Value, patience_s: f64) -> Option<BootEnd> {
+    if is_lost(pod) {
+        let node = text(&pod["spec"]["nodeName"]);
+        return Some(BootEnd::NotRun {
+            error: format!("its node {node} does not answer any more"),
+        });
+    }
     let error = why_waiting(pod)?;
     Some(match running_init(pod) {
         Some(init) => BootEnd::InitContainerRuns { container: init.to_string(), patience_s },
@@ -244,7 +251,12 @@ mod tests {
                 "conditions": [{"type": "Ready", "status": condition}],
                 "containerStatuses": [{"ready": container}]}})
         };
-        assert!(is_lost(&pod("False", true)));
+        let mut lost = pod("False", true);
+        assert!(is_lost(&lost));
+        lost["spec"]["nodeName"] = "node2".into();
+        lost["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        let error = "its node node2 does not answer any more".to_string();
+        assert_eq!(waited_for(&lost, 300.0), Some(BootEnd::NotRun { error }));
         assert!(!is_lost(&pod("True", true)) && !is_lost(&pod("False", false)));
         let mut gated = pod("False", true);
         gated["status"]["conditions"][0]["reason"] = "ReadinessGatesNotReady".into();

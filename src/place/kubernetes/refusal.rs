@@ -1,9 +1,17 @@
 //! Why the API server refused, by its own words: a right that is missing, a quota, a policy of the
 //! cluster, or a login that it does not take.
 //!
-//! In: a status code and the message beside it. Out: an [`ApiError`]. Only computes.
+//! In: a status code and the message beside it, and when it last did not answer. Out: an
+//! [`ApiError`]. Only computes.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::api::ApiError;
+
+/// An API server that has begun again refuses for a moment what it allows: it has not read every
+/// role and account yet (kubernetes/kubernetes#121635).
+const BEGINNING: Duration = Duration::from_secs(10);
 
 /// What quotas say, in a message that begins with `... is forbidden: `.
 const OF_QUOTAS: [&str; 3] =
@@ -32,9 +40,48 @@ pub fn of(status: u16, message: String) -> ApiError {
     }
 }
 
+/// When the API server last did not answer, if it ever has not.
+#[derive(Debug, Default)]
+pub struct Outage(Mutex<Option<Instant>>);
+
+impl Outage {
+    /// What an error is at this time: a right or a login that is refused just after the API server
+    /// did not answer is asked for again.
+    pub fn judge(&self, error: ApiError, now: Instant) -> ApiError {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let begins = last.is_some_and(|at| now.saturating_duration_since(at) < BEGINNING);
+        match error {
+            ApiError::Forbidden { message } | ApiError::Login { message } if begins => {
+                ApiError::Refused { status: 503, message }
+            }
+            ApiError::Unreachable { why } => {
+                *last = Some(now);
+                ApiError::Unreachable { why }
+            }
+            other => other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_refused_just_after_an_outage_may_pass_and_is_told_later() {
+        let (outage, began) = (Outage::default(), Instant::now());
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        let judged = |error: &ApiError, seconds| outage.judge(error.clone(), at(seconds));
+        let right = ApiError::Forbidden { message: "no".into() };
+        let away = ApiError::Unreachable { why: "refused".into() };
+        assert_eq!(judged(&right, 0), right);
+        assert_eq!(judged(&away, 1), away);
+        assert!(judged(&right, 2).is_passing());
+        assert!(judged(&ApiError::Login { message: "no".into() }, 10).is_passing());
+        let quota = ApiError::Quota { message: "few".into() };
+        assert_eq!(judged(&quota, 2), quota);
+        assert_eq!(judged(&right, 11), right);
+    }
 
     #[test]
     fn a_missing_right_a_quota_a_policy_and_an_expired_login_are_told_apart() {

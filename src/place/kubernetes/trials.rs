@@ -4,6 +4,7 @@
 //! In: a Deployment's name, an app with variables that give it a setting; then configurations and
 //! offers. Out: what was seen. Must not judge it.
 
+mod losing;
 mod said;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +32,7 @@ use super::reserved::reserve;
 use super::resize::resize;
 use super::running::{RunningPod, RunningPods};
 use super::service::{self, Door};
-use super::{found, paths, pods};
+use super::{autoscaler, found, paths, pods, shared_node};
 use crate::fleet::OnLoss;
 use crate::place::local::log::worth_showing;
 use crate::place::{Observed, Offer, Place, PlaceError, Started};
@@ -175,7 +176,9 @@ impl<'a> Pods<'a> {
         let services = list(api, &paths::core(namespace, "services")).map_err(cluster)?;
         let found = service::door(&services, settings.service.as_deref(), &of_pods);
         let door = found.map_err(of_it)?;
-        let warnings = found::warnings(&changing, &container, &settings.app);
+        let verticals = patiently(|| autoscaler::vertical(api, namespace, name));
+        let verticals = verticals.map_err(cluster)?;
+        let warnings = found::warnings(&changing, &container, &settings.app, verticals);
         Ok(Self {
             api,
             settings,
@@ -271,12 +274,7 @@ impl<'a> Pods<'a> {
                 return Ok(Came::Failed(end, Some(pod)));
             }
             let object = self.changing.look().map_err(cluster)?;
-            let has_address = |pod: &Value| pods::address(pod).is_some();
-            if deployment::is_rolled_out(&object, generation, count)
-                && pods.len() == usize::from(count)
-                && pods.iter().all(has_address)
-                && self.leads_to()? == pods.iter().map(name).collect()
-            {
+            if self.are_all(&pods, &object, (generation, count))? {
                 thread::sleep(PROXY_SYNC);
                 return Ok(Came::Up(pods));
             }
@@ -288,6 +286,21 @@ impl<'a> Pods<'a> {
             }
             thread::sleep(LOOK);
         }
+    }
+
+    /// These pods are as many as the Deployment of this generation is to have, they serve, and the
+    /// Service leads to them alone.
+    fn are_all(
+        &self,
+        pods: &[Value],
+        object: &Value,
+        (generation, count): (i64, u16),
+    ) -> Result<bool, PlaceError> {
+        let has_address = |pod: &Value| pods::address(pod).is_some();
+        Ok(deployment::is_rolled_out(object, generation, count)
+            && pods.len() == usize::from(count)
+            && pods.iter().all(has_address)
+            && self.leads_to()? == pods.iter().map(name).collect())
     }
 
     fn boot_patience(&self) -> Duration {
@@ -445,7 +458,9 @@ impl Place for Pods<'_> {
 
     fn noticed(&self) -> Vec<Warning> {
         let alike = self.settings.alike.lock().unwrap_or_else(PoisonError::into_inner);
-        alike.doubt().map(Warning::from).into_iter().collect()
+        let loads = self.loads.as_ref();
+        let shared = loads.and_then(|loads| shared_node::doubt(loads.nodes(), &alike.nodes()));
+        [alike.doubt(), shared].into_iter().flatten().map(Warning::from).collect()
     }
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
@@ -507,6 +522,7 @@ impl Place for Pods<'_> {
         watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     ) -> Result<Observed, PlaceError> {
         self.give_a_sign()?;
+        self.take_away(offer.pods_away)?;
         self.watch_again();
         let running = self.running.as_ref().expect("a load is offered to pods that were started");
         let loads = self.loads.as_mut().expect("generators are there before the first start");

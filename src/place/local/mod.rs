@@ -464,6 +464,7 @@ impl Place for Local {
         offer: &Offer,
         watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     ) -> Result<Observed, PlaceError> {
+        assert_eq!(offer.pods_away, 0, "processes are no pods");
         let running =
             self.running.as_ref().expect("a load is offered to a server that was started");
         let spec = self.load_spec(offer, running.address);

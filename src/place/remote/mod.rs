@@ -396,6 +396,7 @@ impl Place for Remote {
         offer: &Offer,
         watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     ) -> Result<Observed, PlaceError> {
+        assert_eq!(offer.pods_away, 0, "what runs there is not cut into pods by us");
         let cores = self.settings.machine.cores.get();
         let running = self.running.as_mut().expect("a load is offered to an app that was started");
         let is_over = running.shell.as_ref().is_none_or(Shell::is_over);

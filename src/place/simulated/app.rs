@@ -41,6 +41,9 @@ pub struct SimulatedApp {
     pub timeout: Duration,
     /// Its workers take in as many requests as come.
     pub is_event_loop: bool,
+    /// Into how many pods it is cut, which share all that it has; but for a lost one that makes no
+    /// difference.
+    pub pods: u16,
     /// As the app runs today.
     pub current: Configuration,
     pub memory: SimulatedMemory,
@@ -65,11 +68,13 @@ pub struct ChangeEffect {
     pub memory: f64,
     /// False: the server never becomes ready with it.
     pub boots: bool,
+    /// Into how many pods the app is cut with it; `None`: into as many as without it.
+    pub pods: Option<u16>,
 }
 
 impl ChangeEffect {
     /// A change that does nothing.
-    pub const NONE: Self = Self { cpu: 1.0, wait: 1.0, memory: 1.0, boots: true };
+    pub const NONE: Self = Self { cpu: 1.0, wait: 1.0, memory: 1.0, boots: true, pods: None };
 }
 
 /// Memory, as in [`model::MemoryModel`].
@@ -179,6 +184,7 @@ impl Default for SimulatedApp {
             backlog: 1024,
             timeout: Duration::from_secs(10),
             is_event_loop: false,
+            pods: 1,
             current: Configuration::new(1, 5).expect("one and five are not zero"),
             memory: SimulatedMemory {
                 shared_bytes: 40 << 20,
@@ -212,6 +218,7 @@ impl SimulatedApp {
             app.cpu_free_s *= effect.cpu;
             app.wait_s *= effect.wait;
             app.memory = app.memory.times(effect.memory);
+            app.pods = effect.pods.unwrap_or(app.pods);
             for other in &mut app.others {
                 other.cpu_s *= effect.cpu;
                 other.cpu_free_s *= effect.cpu;

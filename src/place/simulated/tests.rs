@@ -23,6 +23,7 @@ fn offer(offered: Offered, warm_up_s: u64, duration_s: u64) -> Offer {
         duration: Duration::from_secs(duration_s),
         seed: 7,
         connection: None,
+        pods_away: 0,
     }
 }
 
@@ -270,4 +271,23 @@ fn starts_differ_as_much_as_the_drift_says() {
     let mean = logs.iter().sum::<f64>() / 100.0;
     let sd = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 99.0).sqrt();
     assert!((0.035..0.065).contains(&sd), "{sd}");
+}
+
+#[test]
+fn without_one_of_two_pods_half_as_much_is_held_until_the_next_start() {
+    let app = SimulatedApp { cv2: 0.0, pods: 2, ..SimulatedApp::default() };
+    let mut place = ready(app, 1, at(2, 5));
+    let mut got_through = |pods_away| {
+        let offer = Offer { pods_away, ..offer(closed(20), 1, 4) };
+        let observed = place.offer(&offer, &mut go_on).unwrap();
+        total(&observed.load, |second| second.replies) as f64
+    };
+    let [all, left, still_left] = [0, 1, 0].map(&mut got_through);
+    for fewer in [left, still_left] {
+        assert!((0.45..0.55).contains(&(fewer / all)), "{left} and {still_left} of {all}");
+    }
+    place.start(at(2, 5)).unwrap();
+    let observed = place.offer(&offer(closed(20), 1, 4), &mut go_on).unwrap();
+    let again = total(&observed.load, |second| second.replies) as f64;
+    assert!((again / all - 1.0).abs() < 0.05, "{again} of {all}");
 }

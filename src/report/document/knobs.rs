@@ -172,7 +172,7 @@ pub fn recommended(story: &Story, knobs: &KnobsReport, language: Language) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::Stated;
+    use crate::terms::{Stated, WithAPodLess};
 
     fn result(verdict: KnobVerdict, reason: &str, more_s: Option<f64>) -> KnobResult {
         KnobResult {
@@ -219,11 +219,46 @@ mod tests {
             latency_s_p95_range: [latency_s_p95 * 0.9, latency_s_p95 * 1.1],
             latency_s_p99: latency_s_p95 * 2.0,
             memory_bytes: None,
+            pods: 0,
+            with_a_pod_less: None,
         };
         let helps =
             KnobResult { at_one_rate: Some(at(0.06)), ..result(KnobVerdict::Helps, "", None) };
         let expected = "helps; at 178/s p95 60 ms (54 ms to 66 ms) and p99 120 ms, as it is 80 ms \
                         (72 ms to 88 ms) and 160 ms";
         assert_eq!(row(&helps, Some(&at(0.08)), Language::English)[3], expected);
+        let left = |failed_share| WithAPodLess {
+            pods_left: 1,
+            latency_s_p95: 0.812,
+            latency_s_p99: 1.6,
+            failed_share,
+        };
+        let said = |failed_share, language: Language| {
+            let two = AtOneRate { pods: 2, with_a_pod_less: Some(left(failed_share)), ..at(0.06) };
+            language.phrases().at_one_rate(&two, &AtOneRate { pods: 1, ..at(0.08) })
+        };
+        for (failed_share, language, expected) in [
+            (
+                0.034,
+                Language::English,
+                "; with 1 of 2 pods left p95 812 ms, p99 1.60 s, 3.4 % failed; as it is, without \
+                 its only pod nothing is left",
+            ),
+            (
+                1.0,
+                Language::English,
+                "; with 1 of 2 pods left all requests failed; as it is, without its only pod \
+                 nothing is left",
+            ),
+            (
+                0.034,
+                Language::Japanese,
+                "; 2 Pod のうち 1 個が残ったとき p95 812 ms、p99 1.60 s、失敗 3.4 %; \
+                 変更なしでは唯一の Pod を失うと何も残りません",
+            ),
+        ] {
+            let said = said(failed_share, language);
+            assert!(said.ends_with(expected), "{said}");
+        }
     }
 }

@@ -202,7 +202,7 @@ impl Story {
 
     /// What a request cost inside the server as it is, over all trials; `None` without a probe.
     pub fn inside(&self) -> Option<InsideMeans> {
-        let as_it_is = self.trials.iter().filter(|trial| trial.variant.is_as_it_is());
+        let as_it_is = self.trials.iter().filter(|trial| trial.is_as_it_is());
         let trials: Vec<InsideSummary> = as_it_is.filter_map(|trial| trial.inside).collect();
         let requests: u64 = trials.iter().map(|one| one.requests).sum();
         let mean = |figure: fn(&InsideSummary) -> Option<f64>| -> Option<f64> {

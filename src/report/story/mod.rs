@@ -384,9 +384,8 @@ impl Story {
 
     /// The memory of a configuration as it is, as its last trial read it.
     pub fn memory_of(&self, configuration: Configuration) -> Option<u64> {
-        let of_it = |trial: &&TrialSummary| {
-            trial.configuration == configuration && trial.variant.is_as_it_is()
-        };
+        let of_it =
+            |trial: &&TrialSummary| trial.configuration == configuration && trial.is_as_it_is();
         self.trials.iter().rev().filter(of_it).find_map(|trial| trial.memory_bytes)
     }
 

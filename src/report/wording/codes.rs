@@ -1,4 +1,4 @@
-//! Purposes, verdicts and limits as JSON, CSV and metrics name them; English says the same.
+//! Purposes, verdicts and limits as JSON, CSV and metrics name them; English has the same for most.
 
 use crate::terms::{LimitKind, TrialPurpose, Verdict};
 
@@ -12,6 +12,7 @@ pub fn purpose(purpose: TrialPurpose) -> &'static str {
         TrialPurpose::Hold => "hold",
         TrialPurpose::Check => "check",
         TrialPurpose::Screen => "screen",
+        TrialPurpose::LostPod => "lost_pod",
         TrialPurpose::Soak => "soak",
     }
 }

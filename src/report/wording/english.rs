@@ -2,6 +2,7 @@
 
 pub mod advice;
 pub mod advise;
+mod at_one_rate;
 pub mod blind_spot;
 pub mod comparison;
 pub mod doubt;
@@ -88,7 +89,10 @@ impl Phrases for English {
     }
 
     fn purpose(&self, purpose: TrialPurpose) -> &'static str {
-        super::codes::purpose(purpose)
+        match purpose {
+            TrialPurpose::LostPod => "lost pod",
+            purpose => super::codes::purpose(purpose),
+        }
     }
 
     fn outcome(&self, outcome: Outcome) -> &'static str {
@@ -486,14 +490,7 @@ impl Phrases for English {
     }
 
     fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String {
-        let tail = |of: &AtOneRate| {
-            let p95 = figures::latency(of.latency_s_p95);
-            let [least, most] = of.latency_s_p95_range.map(figures::latency);
-            (format!("{p95} ({least} to {most})"), figures::latency(of.latency_s_p99))
-        };
-        let (rate, (p95, p99), (other_p95, other_p99)) =
-            (figures::rate(with.rate_rps), tail(with), tail(as_it_is));
-        format!("at {rate} p95 {p95} and p99 {p99}, as it is {other_p95} and {other_p99}")
+        at_one_rate::sentence(with, as_it_is)
     }
 
     fn still_right(&self, found: &StillRight<'_>) -> String {

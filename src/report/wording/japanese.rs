@@ -2,6 +2,7 @@
 
 pub mod advice;
 pub mod advise;
+mod at_one_rate;
 pub mod blind_spot;
 pub mod comparison;
 pub mod doubt;
@@ -97,6 +98,7 @@ impl Phrases for Japanese {
             TrialPurpose::Hold => "維持",
             TrialPurpose::Check => "接続",
             TrialPurpose::Screen => "比較",
+            TrialPurpose::LostPod => "Pod 喪失",
             TrialPurpose::Soak => "長時間",
         }
     }
@@ -492,14 +494,7 @@ impl Phrases for Japanese {
     }
 
     fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String {
-        let tail = |of: &AtOneRate| {
-            let p95 = figures::latency(of.latency_s_p95);
-            let [least, most] = of.latency_s_p95_range.map(figures::latency);
-            let p99 = figures::latency(of.latency_s_p99);
-            format!("p95 {p95}（{least}〜{most}）、p99 {p99}")
-        };
-        let (rate, with, other) = (figures::number(with.rate_rps), tail(with), tail(as_it_is));
-        format!("毎秒 {rate} 件では{with}（変更なしでは{other}）")
+        at_one_rate::sentence(with, as_it_is)
     }
 
     fn knob_figures(&self, capacity: &str, memory: &str) -> String {

@@ -351,7 +351,8 @@ pub trait Phrases: PlanPhrases + Sync {
     fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String;
     fn knob_figures(&self, capacity: &str, memory: &str) -> String;
 
-    /// Latency with a change, beside that of the app as it is at the same rate.
+    /// Latency with a change, beside that of the app as it is at the same rate, and what the other
+    /// pods of both do once one is gone.
     fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String;
 
     fn still_right(&self, found: &StillRight<'_>) -> String;

@@ -56,7 +56,7 @@ impl<'a> Measured<'a> {
 
     /// Of the app as it is: what a knob does is no figure of the setting.
     fn trials(&self) -> impl Iterator<Item = &TrialSummary> {
-        let trials = self.story.trials.iter().filter(|it| it.variant.is_as_it_is());
+        let trials = self.story.trials.iter().filter(|it| it.is_as_it_is());
         trials.filter(|it| it.configuration == self.at && it.valid && it.failure.is_none())
     }
 }

@@ -186,6 +186,7 @@ fn observe(
         seed: u64::from(setting.repeat),
         latency_limit: None,
         connection: None,
+        pods_away: 0,
     };
     Ok(match site.place(planned)?.run(&order)? {
         Outcome::Recorded(record) => Ok(record),

@@ -10,7 +10,7 @@ use super::asked::ClusterAsked;
 use super::error::LoadVerbError;
 use crate::fleet::{Gathered, Relay};
 use crate::place::kubernetes::{self, Api, Fleet, Order, PodOf, Said};
-use crate::terms::{LiveSecond, LoadSecond, StopRequest, StopSignal};
+use crate::terms::{ClusterDoubt, LiveSecond, LoadSecond, StopRequest, StopSignal};
 
 /// Beside the load's own length and the time to gather: for pods to come up and to end.
 const AROUND: Duration = Duration::from_secs(600);
@@ -28,7 +28,8 @@ pub struct Sending<'a> {
     pub token: &'a str,
 }
 
-/// Has pods send the load, and hands on its seconds.
+/// Has pods send the load, and hands on its seconds; and whether they shared a node with the app,
+/// as far as its pods are known.
 pub fn collect(
     api: &dyn Api,
     asked: &ClusterAsked,
@@ -36,7 +37,7 @@ pub fn collect(
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     second: &mut dyn FnMut(LoadSecond),
-) -> Result<Gathered, LoadVerbError> {
+) -> Result<(Gathered, Option<ClusterDoubt>), LoadVerbError> {
     let order = order(asked, sending);
     let mut fleet = Fleet::begin(api, order, sending.within, stop, &mut |_| Ok(()))?;
     let mut is_told = false;
@@ -54,10 +55,11 @@ pub fn collect(
             }
             Said::Relay(Relay::Second(one)) => second(*one),
             Said::Relay(Relay::Gathered { run, generators }) => {
-                return Ok(Gathered { run, generators });
+                return Ok((Gathered { run, generators }, fleet.shared_node()));
             }
             Said::Relay(Relay::Failed { why }) => return Err(LoadVerbError::Pods { why }),
-            Said::Relay(Relay::Ready { .. } | Relay::TooFew { .. }) | Said::Words(_) => {}
+            Said::Relay(Relay::Joined { .. } | Relay::Ready { .. } | Relay::TooFew { .. })
+            | Said::Words(_) => {}
         }
     }
     let why = format!("the collector's pod ended without a result{}", fleet.last_words());

@@ -43,17 +43,18 @@ pub(super) fn collect(
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     second: &mut dyn FnMut(LoadSecond),
 ) -> Result<Gathered, LoadVerbError> {
-    let mut collector = gather(spec, asked, stop)?;
+    let mut collector = gather(spec, asked, stop, &mut |_| ())?;
     let gathered = collector.send(spec.loops, None, stop, watch, second);
     collector.dismiss();
     Ok(gathered?)
 }
 
-/// Waits for the generators.
+/// Waits for the generators; `joined` is told again and again how many are there.
 pub(super) fn gather(
     spec: &LoadSpec,
     asked: &FleetAsked,
     stop: &StopSignal,
+    joined: &mut dyn FnMut(u16),
 ) -> Result<Collector, LoadVerbError> {
     let Role::Collect { listen, on_loss } = asked.role else {
         return Err(LoadVerbError::Usage("a program that joins has no result".into()));
@@ -61,7 +62,10 @@ pub(super) fn gather(
     let listener = bound(listen)
         .map_err(|source| FleetError::Listen { address: listen.to_string(), source })?;
     let many = (asked.generators, asked.within);
-    let mut look = || if stop.is_raised() { Err(FleetError::Stopped) } else { Ok(()) };
+    let mut look = |count: u16| {
+        joined(count);
+        if stop.is_raised() { Err(FleetError::Stopped) } else { Ok(()) }
+    };
     Ok(Collector::gather(&listener, many, &gate(spec, asked), on_loss, &mut look)?)
 }
 

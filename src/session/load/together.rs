@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::asked::{ClusterAsked, FleetAsked, Role};
 use super::cluster::{self, Sending};
@@ -19,7 +19,7 @@ use crate::fleet::{
 };
 use crate::load::Length;
 use crate::session::cluster::connect;
-use crate::terms::{LiveSecond, LoadSecond, StopSignal};
+use crate::terms::{ClusterDoubt, LiveSecond, LoadSecond, StopSignal, Warning};
 
 /// For a load in pods that ends by its count.
 const LONGEST_IN_PODS: Duration = Duration::from_secs(3600);
@@ -56,15 +56,19 @@ pub(super) fn run(
         begin.borrow_mut().unless_told(live.at)?;
         (receivers.watch)(live)
     };
-    let Gathered { run, generators } = match &asked.role {
+    let (gathered, shared) = match &asked.role {
         Role::Pods(pods) => in_pods(prepared, (asked, pods), stop, &mut watch, &mut second)?,
-        Role::Hosts(hosts) => on_hosts(prepared, (asked, hosts), stop, &mut watch, &mut second)?,
-        _ => fleet::collect(&prepared.spec, asked, stop, &mut watch, &mut second)?,
+        Role::Hosts(hosts) => {
+            (on_hosts(prepared, (asked, hosts), stop, &mut watch, &mut second)?, None)
+        }
+        _ => (fleet::collect(&prepared.spec, asked, stop, &mut watch, &mut second)?, None),
     };
+    let Gathered { run, generators } = gathered;
     let (mut summary, all) = seconds.fold.finish(&run);
     let (doubts, holds) = fleet::doubts(&generators, &asked.role);
     summary.valid &= holds;
     summary.warnings.extend(doubts);
+    summary.warnings.extend(shared.map(Warning::from));
     summary.warnings.extend(tls::warning(&run, &summary.errors));
     summary.warnings.extend(prepared.warnings.iter().cloned());
     summary.fleet = generators.iter().map(fleet::summary).collect();
@@ -118,6 +122,9 @@ fn failed(error: &LoadVerbError) -> Relay {
     }
 }
 
+/// Between two words on how many generators have joined.
+const BETWEEN_COUNTS: Duration = Duration::from_secs(1);
+
 fn relay_all(
     prepared: &Prepared,
     asked: &FleetAsked,
@@ -125,14 +132,21 @@ fn relay_all(
     tell: &mut dyn FnMut(Relay),
 ) -> Result<(), LoadVerbError> {
     let orders = asked.orders.map(listen).transpose()?;
-    let mut collector = fleet::gather(&prepared.spec, asked, stop)?;
+    let mut told = (0, Instant::now());
+    let mut joined = |count: u16| {
+        if count > told.0 && told.1.elapsed() > BETWEEN_COUNTS {
+            tell(Relay::Joined { joined: count });
+            told = (count, Instant::now());
+        }
+    };
+    let mut collector = fleet::gather(&prepared.spec, asked, stop, &mut joined)?;
+    let program = std::env::current_exe().map(|path| path.display().to_string());
+    tell(Relay::Ready { program: program.unwrap_or_default() });
     let Some(orders) = orders else {
         relay_one(&mut collector, (prepared.spec.loops, None), (stop, stop), tell)?;
         collector.dismiss();
         return Ok(());
     };
-    let program = std::env::current_exe().map(|path| path.display().to_string());
-    tell(Relay::Ready { program: program.unwrap_or_default() });
     while let Some(ordered) = orders.next(stop) {
         let load = (ordered.loops, Some(ordered.offer));
         relay_one(&mut collector, load, (stop, &ordered.ending), tell)?;
@@ -182,14 +196,14 @@ fn on_hosts(
     Ok(gathered?)
 }
 
-/// Has pods of a cluster send it.
+/// Has pods of a cluster send it; and whether they shared a node with the app.
 fn in_pods(
     prepared: &Prepared,
     (asked, pods): (&FleetAsked, &ClusterAsked),
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     second: &mut dyn FnMut(LoadSecond),
-) -> Result<Gathered, LoadVerbError> {
+) -> Result<(Gathered, Option<ClusterDoubt>), LoadVerbError> {
     let length = match prepared.spec.length {
         Length::Duration(length) => prepared.spec.warm_up + length,
         // It ends by its count; a cluster needs a time all the same.

@@ -110,7 +110,7 @@ fn curve(story: &Story) -> Option<Scalability> {
 /// The most that each configuration took.
 pub(super) fn memory_points(story: &Story) -> Vec<(Configuration, u64)> {
     let mut most: BTreeMap<Configuration, u64> = BTreeMap::new();
-    for trial in story.trials.iter().filter(|trial| trial.variant.is_as_it_is()) {
+    for trial in story.trials.iter().filter(|trial| trial.is_as_it_is()) {
         if let Some(bytes) = trial.memory_bytes {
             let known = most.entry(trial.configuration).or_default();
             *known = bytes.max(*known);

@@ -235,6 +235,21 @@ fn who_does_not_know_the_token_or_has_another_load_is_told_so() {
 }
 
 #[test]
+fn whoever_asked_for_it_elsewhere_is_told_how_many_have_joined_so_far() {
+    let address = unused_address().to_string();
+    let load = ["127.0.0.1:9", "--rate", "10/s", "--duration", "1s"];
+    let collect = ["--collect", &address, "--relay", "--gather", "5s"];
+    let collector = Running::begin(command(&load, 2, &collect, "t0k3n"));
+    let generator = Running::begin(command(&load, 2, &["--join", &address], "t0k3n"));
+    let ended = collector.end();
+    ended.assert_code(1);
+    generator.end().assert_code(1);
+    let said = ended.stdout.lines().filter_map(|line| Some(Relay::read(line)?.1));
+    let few = Relay::TooFew { joined: 1, wanted: 2, within: Duration::from_secs(5) };
+    assert_eq!(said.collect::<Vec<_>>(), [Relay::Joined { joined: 1 }, few]);
+}
+
+#[test]
 fn a_collector_that_is_not_there_and_roles_that_make_no_sense_are_named() {
     let load = ["127.0.0.1:9", "--rate", "10/s"];
     let nobody = unused_address().to_string();

@@ -469,6 +469,7 @@ fn every_server_that_is_killed_is_noticed_under_load() {
             duration: Duration::from_secs(30),
             seed: 1,
             connection: None,
+            pods_away: 0,
         };
         let began = Instant::now();
         let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();

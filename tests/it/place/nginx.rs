@@ -96,6 +96,7 @@ fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() 
         duration: Duration::from_secs(3),
         seed: 1,
         connection: None,
+        pods_away: 0,
     };
     let mut killed = 0;
     let mut kill_one = |_: &_| {
@@ -152,6 +153,7 @@ fn connections_to_the_server_are_kept_where_that_is_tried() {
             duration: Duration::from_secs(1),
             seed: 1,
             connection: Some(ConnectionMode::Fresh),
+            pods_away: 0,
         };
         local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
         app.end(&mut local);

@@ -222,6 +222,7 @@ fn a_load_of_so_many_requests_ends_after_them() {
         duration: Duration::from_secs(duration_s),
         seed: 1,
         connection: None,
+        pods_away: 0,
     };
     let mut go_on = |_: &_| ControlFlow::Continue(());
     let due = |observed: &Observed| -> u64 {

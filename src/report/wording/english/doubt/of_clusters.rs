@@ -24,6 +24,10 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
         ClusterDoubt::AutoscalerOwned { owner } => {
             format!("its autoscaler belongs to {owner}, which may set it anew in the middle")
         }
+        ClusterDoubt::VerticalAutoscaler { name } => format!(
+            "the vertical autoscaler {name} changes what its pods request and may use when they \
+             are made, and may evict them: their limits may not be those that the Deployment gives"
+        ),
         ClusterDoubt::VariablesElsewhere { variables } => format!(
             "the values of {} are kept elsewhere, in a ConfigMap or a Secret: what it runs with \
              today is assumed",
@@ -37,6 +41,14 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
             "its pods ran on the nodes {first} and {other}, and whether these are alike could not \
              be looked at (no 'cat' in the image, or no right to run it): figures of unlike nodes \
              may have been compared"
+        ),
+        ClusterDoubt::GeneratorSharesNode { node, generators: 0 } => format!(
+            "the app's pod and the one that adds up the load ran on node {node}: the CPU that this \
+             one takes comes out of what the node has for the app"
+        ),
+        ClusterDoubt::GeneratorSharesNode { node, generators } => format!(
+            "the app's pod and pods that send the load ({generators}) ran on node {node}: the CPU \
+             that these take comes out of what the node has for the app"
         ),
     }
 }
@@ -54,6 +66,10 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         ClusterDoubt::AutoscalerOwned { .. } => {
             "pause its owner for the time, as KEDA's autoscaling.keda.sh/paused does"
         }
+        ClusterDoubt::VerticalAutoscaler { .. } => {
+            "have it only recommend for the time, by its NAME: kubectl patch vpa NAME --type merge \
+             -p '{\"spec\":{\"updatePolicy\":{\"updateMode\":\"Off\"}}}'"
+        }
         ClusterDoubt::VariablesElsewhere { .. } => {
             "set them there afterwards, and not on the Deployment"
         }
@@ -63,6 +79,11 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         }
         ClusterDoubt::NodesNotCompared { .. } => {
             "keep its pods on nodes of one kind, by a nodeSelector"
+        }
+        ClusterDoubt::GeneratorSharesNode { .. } => {
+            "make room for them on another node: add one, send from fewer generators \
+             (--generators), or keep the app on a node of its own, by a nodeSelector and a taint \
+             that its pods tolerate"
         }
     }
 }

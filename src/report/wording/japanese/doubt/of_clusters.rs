@@ -24,6 +24,10 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
         ClusterDoubt::AutoscalerOwned { owner } => {
             format!("オートスケーラーは {owner} のもので、途中で設定し直されることがあります")
         }
+        ClusterDoubt::VerticalAutoscaler { name } => format!(
+            "垂直オートスケーラー {name} は Pod を作るときに requests と limits を変え、\
+             Pod を退去させることもあります。制限が Deployment のものと違うおそれがあります"
+        ),
         ClusterDoubt::VariablesElsewhere { variables } => format!(
             "{} の値は ConfigMap か Secret にあり、現在の設定は推定です",
             variables.join(", ")
@@ -35,6 +39,14 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
         ClusterDoubt::NodesNotCompared { first, other } => format!(
             "Pod はノード {first} と {other} で動きましたが、同じ種類かどうかを調べられませんでした\
              （イメージに 'cat' がないか、実行する権限がありません）。種類の違うノードの値を比べているおそれがあります"
+        ),
+        ClusterDoubt::GeneratorSharesNode { node, generators: 0 } => format!(
+            "アプリの Pod と負荷を集計する Pod がノード {node} で動きました。集計に使う CPU は、\
+             そのノードでアプリが使える分から取られます"
+        ),
+        ClusterDoubt::GeneratorSharesNode { node, generators } => format!(
+            "アプリの Pod と負荷を送る Pod（{generators} 個）がノード {node} で動きました。\
+             負荷の生成に使う CPU は、そのノードでアプリが使える分から取られます"
         ),
     }
 }
@@ -52,6 +64,11 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         ClusterDoubt::AutoscalerOwned { .. } => {
             "その間、所有者を止めてください（KEDA なら autoscaling.keda.sh/paused）"
         }
+        ClusterDoubt::VerticalAutoscaler { .. } => {
+            "その間、推奨値を出すだけにしてください（NAME はその名前）: \
+             kubectl patch vpa NAME --type merge \
+             -p '{\"spec\":{\"updatePolicy\":{\"updateMode\":\"Off\"}}}'"
+        }
         ClusterDoubt::VariablesElsewhere { .. } => {
             "あとで Deployment ではなく、その場所で設定してください"
         }
@@ -61,6 +78,10 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         }
         ClusterDoubt::NodesNotCompared { .. } => {
             "nodeSelector で、同じ種類のノードだけで動かしてください"
+        }
+        ClusterDoubt::GeneratorSharesNode { .. } => {
+            "ほかのノードに空きを作ってください。ノードを増やすか、--generators を減らすか、\
+             nodeSelector と、アプリの Pod だけが許容する taint で、アプリ専用のノードにします"
         }
     }
 }
