@@ -45,7 +45,7 @@ pub struct Offer {
     pub seed: u64,
     /// `None`: as the place was set up.
     pub connection: Option<ConnectionMode>,
-    /// So many of the pods that run are taken away before, until the next start; 0 but where
+    /// How many of the pods that run are taken away before, until the next start; 0 but where
     /// several were started.
     pub pods_away: u16,
 }

@@ -59,8 +59,8 @@ pub enum ClusterError {
     )]
     Cuts { most: usize, workers: u16 },
     #[error(
-        "no number of this range shares {cores} cores so that each pod has whole ones, half a core \
-         or a quarter; name numbers one by one, such as 1,2,4"
+        "no number of this range above 1 shares {cores} cores so that each pod has whole ones; \
+         name numbers one by one, such as 1,2,4"
     )]
     NoUsualShare { cores: String },
     #[error(

@@ -7,7 +7,7 @@
 use super::cluster_error::ClusterError;
 use super::error::{PlanError, Problem};
 use super::options::Key;
-use super::range::{RangeError, parse_counts};
+use super::range::parse_counts;
 use super::settings::{Given, Settings};
 use crate::server::pods::CUT;
 use crate::terms::{Bytes, Change, Cores};
@@ -30,14 +30,7 @@ const ROUNDING: f64 = 1e-6;
 pub fn asked(settings: &Settings<'_>, cores: Cores, memory: Bytes) -> Result<Vec<u16>, PlanError> {
     let Some(given) = given(settings) else { return Ok(vec![1]) };
     let cuts = match (settings.get(Key::CpusPerPod), settings.get(Key::Pods)) {
-        (None, _) => {
-            let cuts = given.read(|text| by_number(text, cores))?.value;
-            if cuts.is_empty() {
-                let cores = cores.to_string();
-                return Err(given.problem(ClusterError::NoUsualShare { cores }));
-            }
-            cuts
-        }
+        (None, _) => given.read(|text| by_number(text, cores))?.value,
         (Some(sizes), None) => sizes.read(|text| by_size(text, cores))?.value,
         (Some(sizes), Some(numbers)) => {
             let numbers = numbers.read(parse_counts)?.value;
@@ -63,11 +56,18 @@ pub fn given<'s>(settings: &'s Settings<'_>) -> Option<Given<'s>> {
     settings.get(Key::CpusPerPod).or_else(|| settings.get(Key::Pods))
 }
 
-/// The numbers that are written, and those of a range by which each pod gets a usual share.
-fn by_number(text: &str, cores: Cores) -> Result<Vec<u16>, RangeError> {
+/// The numbers that are written, and those of a range by which each pod gets whole cores, or all
+/// there is. With less than a core each there are more pods than cores, and so more workers, as
+/// each pod has at least one: that is for whoever names the number.
+fn by_number(text: &str, cores: Cores) -> Result<Vec<u16>, Problem> {
     let mut cuts = parse_counts(text)?;
+    let is_one = cuts == [1];
     let named: Vec<u16> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
-    cuts.retain(|pods| named.contains(pods) || is_usual(cores, *pods));
+    let is_shared = |pods: u16| pods == 1 || is_whole(cores.get() / f64::from(pods));
+    cuts.retain(|pods| named.contains(pods) || is_shared(*pods));
+    if cuts.is_empty() || (cuts == [1] && !is_one) {
+        return Err(ClusterError::NoUsualShare { cores: cores.to_string() }.into());
+    }
     Ok(cuts)
 }
 
@@ -157,22 +157,27 @@ mod tests {
     }
 
     #[test]
-    fn of_a_range_those_numbers_are_taken_by_which_each_pod_gets_a_usual_share() {
+    fn of_a_range_those_numbers_are_taken_by_which_each_pod_gets_whole_cores() {
+        let of = |cores: f64, text: &str| by_number(text, Cores::new(cores).unwrap());
         for (cores, text, expected) in [
             (8.0, "1..8", vec![1, 2, 4, 8]),
-            (4.0, "1..8", vec![1, 2, 4, 8]),
+            (4.0, "1..8", vec![1, 2, 4]),
+            (2.0, "1..8", vec![1, 2]),
             (6.0, "1..8", vec![1, 2, 3, 6]),
-            (1.0, "1..6", vec![1, 2, 4]),
-            (1.5, "1..6", vec![1, 3, 6]),
-            (0.3, "1..6", vec![1]),
             (8.0, "3,1..=4", vec![1, 2, 3, 4]),
             (8.0, "3, 5", vec![3, 5]),
-            (8.0, "5..7", vec![]),
+            (1.0, "1..2,4", vec![1, 4]),
+            (0.3, "1", vec![1]),
+            (0.3, "1..1", vec![1]),
         ] {
-            let cores = Cores::new(cores).unwrap();
-            assert_eq!(by_number(text, cores), Ok(expected), "{text} of {cores}");
+            assert_eq!(of(cores, text), Ok(expected), "{text} of {cores}");
         }
-        assert!(by_number("1..", Cores::new(8.0).unwrap()).is_err());
+        // One way alone is none to choose from, and was not asked for.
+        for (cores, text) in [(8.0, "5..7"), (7.5, "1..8"), (1.0, "1..4"), (8.0, "1,5..7")] {
+            let none = ClusterError::NoUsualShare { cores: cores.to_string() };
+            assert_eq!(of(cores, text), Err(none.into()), "{text} of {cores}");
+        }
+        assert!(of(8.0, "1..").is_err());
     }
 
     #[test]

@@ -143,8 +143,8 @@ options! {
     /// The port on which the image's app answers, which it is also told as PORT
     Port "port" "PORT" Form::Number, TUNED "3000";
     /// Into how many pods the image's app is cut, such as 1,2,4, or 1..8 for those that give each
-    /// whole cores, half a core or a quarter: --cpus, --memory and --workers are those of all pods
-    /// together, of which each gets an even share [default: 1]
+    /// whole cores: --cpus, --memory and --workers are those of all pods together, of which each
+    /// gets an even share [default: 1]
     Pods "pods" "RANGE" Form::Counts, TUNED "\"1..4\" or [1, 2, 4]";
     /// How many cores each of these pods has, such as 1,2,4: by that --cpus is divided into pods,
     /// in place of --pods, or into those numbers of them

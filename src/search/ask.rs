@@ -27,7 +27,7 @@ pub struct TrialRequest {
     pub common_arrivals: Option<u32>,
     /// `None`: as the plan has it.
     pub connection: Option<ConnectionMode>,
-    /// So many of the pods that run are taken away before; 0 but for [`TrialPurpose::LostPod`].
+    /// How many of the pods that run are taken away before; 0 but for [`TrialPurpose::LostPod`].
     pub pods_away: u16,
 }
 

@@ -57,8 +57,8 @@ impl Pace {
     }
 }
 
-/// Seconds that a look at what is left without a pod takes: to take one away takes no longer than a
-/// start, before which all are.
+/// Seconds that a look at what is left without a pod takes at most: to take one away takes no
+/// longer than a start, before which all are.
 pub(super) fn lost_pod_s(ledger: &Ledger) -> f64 {
     ledger.start_cost_s + (SETTLE + LOST_POD_LOOK).as_secs_f64()
 }
@@ -86,8 +86,10 @@ pub(super) struct FreshStart {
     /// Windows seen.
     looks: u32,
     belief: Option<RatePosterior>,
-    /// What it holds is known; without a pod it is looked at once more.
-    is_a_pod_less: bool,
+    /// The start of the server that its last trial ran on.
+    server_start: u32,
+    /// See [`TrialRequest::pods_away`]; of its next trial.
+    pods_away: u16,
 }
 
 /// What is known beforehand.
@@ -131,26 +133,28 @@ impl FreshStart {
             },
         };
         let request = TrialRequest { purpose, variant: arm.variant, ..request };
-        match self.is_a_pod_less {
-            true => TrialRequest {
-                purpose: TrialPurpose::LostPod,
-                duration: LOST_POD_LOOK,
-                pods_away: 1,
-                ..request
-            },
-            false => request,
+        let (pods_away, duration) = (self.pods_away, LOST_POD_LOOK);
+        match pods_away {
+            0 => request,
+            _ => TrialRequest { purpose: TrialPurpose::LostPod, duration, pods_away, ..request },
         }
     }
 
     /// Its last trial, once its capacity is known, is without one of its pods, at the rate that is
     /// the same for all.
-    pub fn lose_a_pod(&mut self) {
-        self.is_a_pod_less = true;
+    pub fn take_pod_away(&mut self) {
+        self.pods_away = 1;
     }
 
     /// Is that its next trial?
-    pub fn is_a_pod_less(&self) -> bool {
-        self.is_a_pod_less
+    pub fn has_lost_pod(&self) -> bool {
+        self.pods_away > 0
+    }
+
+    /// Is this start of the server the one that its last trial ran on? Where a session was cut off
+    /// in between and goes on, it is another, which nothing has warmed up.
+    pub fn was_on(&self, server_start: u32) -> bool {
+        self.server_start == server_start
     }
 
     fn next_rps(&self, belief: &RatePosterior, pace: Pace) -> f64 {
@@ -166,6 +170,7 @@ impl FreshStart {
     /// burst of the same configuration of the app as it is; a change that lets twice as much
     /// through begins its search there.
     pub fn take(&mut self, summary: &TrialSummary, known: Known, pace: Pace) -> Option<Capacity> {
+        self.server_start = summary.start;
         let Some(rate) = summary.offered.rate() else {
             let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
@@ -204,7 +209,7 @@ mod tests {
         let whole = start.request(&ledger, arm, pace);
         assert_eq!((whole.purpose, whole.pods_away), (TrialPurpose::Screen, 0));
         start.looks = pace.looks();
-        start.lose_a_pod();
+        start.take_pod_away();
         let less = start.request(&ledger, arm, pace);
         assert_eq!((less.purpose, less.pods_away), (TrialPurpose::LostPod, 1));
         assert_eq!((less.offered, less.fresh_start), (whole.offered, false));

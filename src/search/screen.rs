@@ -15,7 +15,8 @@ use super::fresh::{Arm, FreshStart, Known, Pace, lost_pod_s};
 use super::ledger::Ledger;
 use super::screened::{Knobs, LostPod, Measured};
 use crate::terms::{
-    Configuration, KnobsNote, Note, OPERATING_SHARE, Obstacle, TrialSummary, Variant, WithAPodLess,
+    Configuration, KnobsNote, Note, OPERATING_SHARE, Obstacle, Reason, TrialFailure, TrialSummary,
+    Variant, WithAPodLess,
 };
 
 /// What is compared now.
@@ -104,17 +105,17 @@ impl Screen {
         let capacity_rps = ledger.cells.get(&at).and_then(|cell| cell.capacity_rps());
         let at_one_rate = capacity_rps.filter(|_| ledger.plan.compares_latency);
         let at_one_rate = at_one_rate.map(|rps| rps * OPERATING_SHARE);
-        let once_s = |of: &[usize]| at_one_rate.map_or(0.0, |_| lost_pods_s(ledger, of));
-        let each_s = (left_s - once_s(&tried)) / (KNOBS_BLOCKS_AIMED * in_turn);
+        let once_s = at_one_rate.map_or(0.0, |_| lost_pods_s(ledger, &tried));
+        let each_s = (left_s - once_s) / (KNOBS_BLOCKS_AIMED * in_turn);
         knobs.pace = Pace::of(ledger, each_s, at_one_rate);
         let least_s = f64::from(KNOBS_BLOCKS_LEAST) * knobs.pace.start_s(ledger);
-        // Of each block one start is the app as it is.
-        let needed_s = |of: &[usize]| ledger.in_turn(of.len() + 1) * least_s + once_s(of);
+        // Of each block one start is the app as it is. What the ways do without a pod is seen where
+        // there is time for it besides: no way is left out for that.
+        let needed_s = |changes: usize| ledger.in_turn(changes + 1) * least_s;
         let mut fitting = (1..=tried.len()).rev();
-        let fitting = fitting.find(|&count| needed_s(&tried[..count]) <= left_s).unwrap_or(0);
+        let fitting = fitting.find(|&count| needed_s(count) <= left_s).unwrap_or(0);
         for &change in &tried[fitting..] {
-            let more_s = 2.0 * least_s + once_s(&[change]);
-            knobs.untried.insert(change, Obstacle::NoTimeLeft { more_s });
+            knobs.untried.insert(change, Obstacle::NoTimeLeft { more_s: 2.0 * least_s });
         }
         (fitting > 0).then(|| Self::block(ledger, knobs, Round::Alone, 1, 1))
     }
@@ -149,37 +150,49 @@ impl Screen {
 
     /// Takes the result.
     pub fn take(&mut self, ledger: &Ledger, knobs: &mut Knobs, summary: &TrialSummary) {
-        let seen = knobs.seen(ledger);
-        let is_to_lose = self.round == Round::Alone && seen.is_to_lose_a_pod(summary.variant);
+        let is_lost_pod_next = self.is_lost_pod_next(ledger, knobs, summary.variant);
         let of = |configuration| known(ledger, configuration);
         let Some(known) = of(summary.configuration).or_else(|| of(knobs.at?)) else { return };
         let arm = Arm::of_trial(summary);
         let mut starts = self.starts.iter_mut();
         let Some((_, start)) = starts.find(|(of, _)| *of == arm) else { return };
         let Some(capacity) = start.take(summary, known, knobs.pace) else { return };
-        if is_to_lose && capacity.latency.is_some() {
-            start.lose_a_pod();
+        if is_lost_pod_next && capacity.latency.is_some() {
+            start.take_pod_away();
         } else {
             self.end(ledger, arm);
         }
         knobs.measured.push(Measured { block: self.number, arm, capacity });
     }
 
+    /// Is what this way does without one of its pods to be seen now, at the start that ends? Only
+    /// where there is time for that besides the blocks without which nothing is judged.
+    fn is_lost_pod_next(&self, ledger: &Ledger, knobs: &Knobs, variant: Variant) -> bool {
+        let is_open = self.round == Round::Alone && knobs.seen(ledger).lacks_lost_pod(variant);
+        is_open && lost_pod_s(ledger) + self.least_s(ledger, knobs) <= ledger.whole_left_s()
+    }
+
+    /// Seconds that the other starts of this block take, and the blocks that are still needed.
+    fn least_s(&self, ledger: &Ledger, knobs: &Knobs) -> f64 {
+        let others = (self.queue.len() + self.starts.len()).saturating_sub(1);
+        let blocks = f64::from(KNOBS_BLOCKS_LEAST.saturating_sub(self.blocks));
+        let arms = self.round.arms(ledger, knobs).len();
+        (ledger.in_turn(others) + blocks * ledger.in_turn(arms)) * knobs.pace.start_s(ledger)
+    }
+
     /// Takes what a start did without one of its pods, whatever that was: it says nothing of what
     /// the way holds with all of them.
     pub fn take_lost_pod(&mut self, ledger: &Ledger, knobs: &mut Knobs, summary: &TrialSummary) {
-        let load = &summary.summary;
-        let seen = summary.valid.then(|| WithAPodLess {
-            pods_left: ledger.plan.pods_of(summary.variant).saturating_sub(1),
-            latency_s_p95: load.latency_s.p95,
-            latency_s_p99: load.latency_s.p99,
-            failed_share: load.failed_share(),
-        });
-        self.end_a_pod_less(ledger, knobs, Arm::of_trial(summary), seen);
+        let arm = Arm::of_trial(summary);
+        let mut starts = self.starts.iter();
+        let is_same = starts.any(|(of, start)| *of == arm && start.was_on(summary.start));
+        let pods = ledger.plan.pods_of(summary.variant);
+        let seen = is_same.then(|| with_a_pod_less(summary, pods)).flatten();
+        self.end_lost_pod(ledger, knobs, arm, seen);
     }
 
     /// False where no start of this arm is without one of its pods.
-    fn end_a_pod_less(
+    fn end_lost_pod(
         &mut self,
         ledger: &Ledger,
         knobs: &mut Knobs,
@@ -187,7 +200,7 @@ impl Screen {
         seen: Option<WithAPodLess>,
     ) -> bool {
         let mut starts = self.starts.iter();
-        let is_one = starts.any(|(of, start)| *of == arm && start.is_a_pod_less());
+        let is_one = starts.any(|(of, start)| *of == arm && start.has_lost_pod());
         if is_one {
             self.end(ledger, arm);
             knobs.lost_pods.push(LostPod { block: self.number, variant: arm.variant, seen });
@@ -204,7 +217,7 @@ impl Screen {
         knobs: &mut Knobs,
         (arm, why): (Arm, Obstacle),
     ) -> bool {
-        if self.end_a_pod_less(ledger, knobs, arm, None) || !self.end(ledger, arm) {
+        if self.end_lost_pod(ledger, knobs, arm, None) || !self.end(ledger, arm) {
             return true;
         }
         let mut changes = arm.variant.changes();
@@ -224,16 +237,12 @@ impl Screen {
     /// The next block of this round, or of a later one.
     pub fn next_block(&self, ledger: &Ledger, knobs: &Knobs) -> Option<Self> {
         let (round, left_s) = (self.round, ledger.whole_left_s());
-        // What is left without a pod is not looked at again.
-        let once = knobs.lost_pods.iter().filter(|it| it.block == self.number).count();
-        let once_s = ledger.in_turn(once) * lost_pod_s(ledger);
-        let took_s = ledger.now_s - self.block_began_s - once_s;
         let is_judged = round == Round::Alone && self.blocks >= KNOBS_BLOCKS_LEAST;
         let is_kept = is_judged && knobs.seen(ledger).seems_to_help();
         let kept = if is_kept { KEPT_FOR_CHECKS } else { 0.0 };
         let arms = |round: Round| round.arms(ledger, knobs).len();
         let block = |round, blocks| Self::block(ledger, knobs, round, blocks, self.number + 1);
-        let has_time = took_s <= left_s * (1.0 - kept);
+        let has_time = self.next_s(ledger, knobs) <= left_s * (1.0 - kept);
         if self.blocks < round.blocks_most() && has_time && arms(round) > 1 {
             return Some(block(round, self.blocks + 1));
         }
@@ -241,6 +250,42 @@ impl Screen {
         let fits = |arms: usize| arms > 1 && ledger.in_turn(arms) * start_s <= left_s;
         round.later().iter().find(|it| fits(arms(**it))).map(|it| block(*it, 1))
     }
+
+    /// Seconds that another block of this round takes: as many as this one, but for the looks
+    /// without a pod that are over. How long these took is known at most, so that what is left is
+    /// no less than its starts are taken to need.
+    fn next_s(&self, ledger: &Ledger, knobs: &Knobs) -> f64 {
+        let seen = knobs.seen(ledger);
+        let looks = knobs.lost_pods.iter().filter(|it| it.block == self.number);
+        let over = looks.filter(|it| !seen.lacks_lost_pod(it.variant)).count();
+        let took_s = ledger.now_s - self.block_began_s;
+        let arms = self.round.arms(ledger, knobs).len();
+        let starts_s = ledger.in_turn(arms) * knobs.pace.start_s(ledger);
+        (took_s - ledger.in_turn(over) * lost_pod_s(ledger)).max(starts_s.min(took_s))
+    }
+}
+
+/// What a start of so many pods did without one of them; `None`: that was not measured.
+fn with_a_pod_less(summary: &TrialSummary, pods: u16) -> Option<WithAPodLess> {
+    let load = &summary.summary;
+    let is_measured = match &summary.failure {
+        None => summary.valid,
+        // That the others end is what was to be seen.
+        Some(TrialFailure::Died { .. }) => load.due > 0,
+        // No pod could be taken away.
+        Some(TrialFailure::Boot(_)) => false,
+    };
+    let failed_share = load.failed_share();
+    let has_grown = matches!(summary.reason.fact(), Some(Reason::InFlightGrew { .. }));
+    let keeps_up = (has_grown || failed_share == 0.0).then_some(!has_grown);
+    is_measured.then(|| WithAPodLess {
+        pods_left: pods.saturating_sub(1),
+        latency_s_p95: load.latency_s.p95,
+        latency_s_p99: load.latency_s.p99,
+        failed_share,
+        keeps_up,
+        another_ended: summary.failure.is_some(),
+    })
 }
 
 /// Seconds that the looks at what is left without a pod take: once for the app as it is and for
@@ -266,16 +311,160 @@ fn known(ledger: &Ledger, configuration: Configuration) -> Option<Known> {
 mod tests {
     use super::*;
     use crate::search::plan::{KnobChange, SearchPlan, tests_plan};
+    use crate::terms::{
+        Arrivals, BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Limit, LoadSummary,
+        Offered, ProcessEnd, Rate, ServerEnd, StartAdvice, TrialPurpose, Verdict, WaitingEvidence,
+        WarmUp, WarmUpKind,
+    };
 
-    #[test]
-    fn time_is_set_aside_for_a_look_at_each_way_that_has_a_pod_to_lose() {
-        let change = |pods| KnobChange {
+    fn change(pods: u16) -> KnobChange {
+        KnobChange {
             knob: "pods".into(),
             name: "pods".into(),
             is_machine: false,
             pods: Some(pods),
             ruled_out: None,
+        }
+    }
+
+    /// The first block, in which the app cut into two pods is about to lose one of them, and the
+    /// app as it is has not begun.
+    fn screen() -> (Ledger, Knobs, Screen) {
+        let ledger = Ledger::new(SearchPlan { changes: vec![change(2)], ..tests_plan() });
+        let at = ledger.plan.current;
+        let arm = |variant| Arm { configuration: at, variant };
+        let mut start = FreshStart::default();
+        start.take_pod_away();
+        let screen = Screen {
+            round: Round::Alone,
+            queue: vec![arm(Variant::AS_IT_IS)],
+            starts: vec![(arm(Variant::of(0)), start)],
+            blocks: 1,
+            number: 1,
+            block_began_s: 0.0,
         };
+        (ledger, Knobs { at: Some(at), ..Knobs::default() }, screen)
+    }
+
+    /// A look without a pod, at this start of the server, of which nothing failed.
+    fn look(server_start: u32) -> TrialSummary {
+        let summary = LoadSummary {
+            due: 100,
+            status: [("200".to_string(), 100)].into(),
+            ..LoadSummary::default()
+        };
+        let rate = Rate::per_second(70.0).unwrap();
+        TrialSummary {
+            id: 1,
+            purpose: TrialPurpose::LostPod,
+            configuration: tests_plan().current,
+            variant: Variant::of(0),
+            start: server_start,
+            offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
+            verdict: Verdict::Yes,
+            leaning: Verdict::Yes,
+            reason: Reason::NoGoalYet.into(),
+            resolution: 0.1,
+            edge: None,
+            by_latency: None,
+            valid: true,
+            warm_up: WarmUp { kind: WarmUpKind::Flat, left_out_s: 2.0 },
+            summary,
+            cpu_s: [].into(),
+            workers: Vec::new(),
+            memory_bytes: None,
+            memory_growth_bytes_s: None,
+            memory_growth_bytes_s_interval: None,
+            inside: None,
+            limit: Limit::unknown(WaitingEvidence::NotSaturated),
+            failure: None,
+            load_s: 12.0,
+            ended_s: 12.0,
+        }
+    }
+
+    #[test]
+    fn of_pods_that_are_left_it_is_told_whether_they_keep_up_and_last() {
+        let told = |look: &TrialSummary| {
+            with_a_pod_less(look, 2).map(|it| (it.pods_left, it.keeps_up, it.another_ended))
+        };
+        assert_eq!(told(&look(1)), Some((1, Some(true), false)));
+        let reason = Reason::InFlightGrew { growth_per_s: 40.0, first: 80, last: 480 };
+        let growing = TrialSummary { reason: reason.into(), ..look(1) };
+        assert_eq!(told(&growing), Some((1, Some(false), false)), "nothing has failed yet");
+        let mut failing = look(1);
+        failing.summary.status = [("503".to_string(), 100)].into();
+        assert_eq!(told(&failing), Some((1, None, false)));
+        let doubted = TrialSummary { valid: false, ..look(1) };
+        assert_eq!(told(&doubted), None);
+        let status = ServerEnd::ProcessEnded { how: ProcessEnd::Signal(9) }.into();
+        let died = TrialFailure::Died { status, last_lines: Vec::new() };
+        let died = TrialSummary { failure: Some(died), ..doubted };
+        assert_eq!(told(&died), Some((1, Some(true), true)));
+        let end = BootEnd::NotRun { error: "no pod went".into() };
+        let cause = BootCause::NotReady { seen: None, end, connections_for: None };
+        let not_begun = TrialFailure::Boot(BootFailure {
+            kind: BootFailureKind::Exited,
+            message: cause.into(),
+            advice: BootAdvice::Start(StartAdvice::MendApp).into(),
+            last_lines: Vec::new(),
+        });
+        assert_eq!(told(&TrialSummary { failure: Some(not_begun), ..look(1) }), None);
+    }
+
+    /// Its trials ran on start 0 of the server; a session that goes on begins another.
+    #[test]
+    fn a_cold_start_is_not_looked_at_in_its_place_and_what_was_not_measured_is_looked_at_again() {
+        let (ledger, mut knobs, screen) = screen();
+        let way = Variant::of(0);
+        for (server_start, is_open) in [(1, true), (0, false)] {
+            screen.clone().take_lost_pod(&ledger, &mut knobs, &look(server_start));
+            assert_eq!(knobs.seen(&ledger).lacks_lost_pod(way), is_open, "{knobs:?}");
+        }
+        assert_eq!(knobs.lost_pods.iter().filter(|it| it.seen.is_some()).count(), 1);
+        let mut knobs = Knobs::default();
+        for is_open in [true, false] {
+            screen.clone().take_lost_pod(&ledger, &mut knobs, &look(1));
+            assert_eq!(knobs.seen(&ledger).lacks_lost_pod(way), is_open, "twice is enough");
+        }
+    }
+
+    #[test]
+    fn a_pod_is_lost_only_where_time_is_left_for_the_blocks_that_are_needed() {
+        let (mut ledger, knobs, screen) = screen();
+        // The other start of this block, and two of the second.
+        let needed_s = lost_pod_s(&ledger) + 3.0 * knobs.pace.start_s(&ledger);
+        for (more_s, expected) in [(1.0, true), (-1.0, false)] {
+            ledger.now_s = ledger.whole_budget.as_secs_f64() - needed_s - more_s;
+            let is_next = screen.is_lost_pod_next(&ledger, &knobs, Variant::of(0));
+            assert_eq!(is_next, expected, "{more_s} s more than needed");
+        }
+        ledger.now_s = 0.0;
+        assert!(!screen.is_lost_pod_next(&ledger, &knobs, Variant::AS_IT_IS), "it has one pod");
+    }
+
+    #[test]
+    fn the_next_block_is_taken_to_last_as_long_as_its_starts_however_soon_a_pod_was_gone() {
+        let (mut ledger, mut knobs, screen) = screen();
+        ledger.start_cost_s = 60.0;
+        let (starts_s, way) = (2.0 * knobs.pace.start_s(&ledger), Variant::of(0));
+        let seen = with_a_pod_less(&look(0), 2);
+        let look_s = lost_pod_s(&ledger) - ledger.start_cost_s;
+        for (seen, took_s, expected_s) in [
+            (seen, starts_s + look_s, starts_s),
+            (seen, starts_s + look_s + 80.0, starts_s + 20.0),
+            // That is looked at again.
+            (None, starts_s + look_s, starts_s + look_s),
+        ] {
+            knobs.lost_pods = vec![LostPod { block: 1, variant: way, seen }];
+            ledger.now_s = took_s;
+            let next_s = screen.next_s(&ledger, &knobs);
+            assert!((next_s - expected_s).abs() < 1e-9, "{next_s} and not {expected_s}");
+        }
+    }
+
+    #[test]
+    fn time_is_set_aside_for_a_look_at_each_way_that_has_a_pod_to_lose() {
         let changes = vec![change(1), change(2), change(4)];
         // Pods of the app as it is, places, changes that are tried; looks one after another.
         type Case<'a> = (u16, usize, &'a [usize], f64);

@@ -17,6 +17,10 @@ use super::ledger::Ledger;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{AtOneRate, Configuration, KnobVerdict, Obstacle, Variant, WithAPodLess};
 
+/// Looks at what a way does without one of its pods, until one of them could be measured: a second
+/// try, as other trials have.
+const LOST_POD_LOOKS_MOST: usize = 2;
+
 /// What one change does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeAnswer {
@@ -81,7 +85,7 @@ pub(super) struct Knobs {
     /// The configuration at which they are tried; `None` before that begins.
     pub at: Option<Configuration>,
     pub measured: Vec<Measured>,
-    /// At most one for each variant.
+    /// At most two for each variant, of which the second may have been measured.
     pub lost_pods: Vec<LostPod>,
     /// Changes that cannot be run, with the reason.
     pub out: BTreeMap<usize, Obstacle>,
@@ -220,17 +224,19 @@ impl Screened<'_> {
             latency_s_p99: middle(|tail| tail.p99_s)?,
             memory_bytes: stats::median(&bytes).map(|bytes| bytes as u64),
             pods: self.ledger.plan.pods_of(variant),
-            with_a_pod_less: self.lost_pod(variant).and_then(|it| it.seen),
+            with_a_pod_less: self.lost_pods(variant).find_map(|it| it.seen),
         })
     }
 
-    fn lost_pod(&self, variant: Variant) -> Option<&LostPod> {
-        self.knobs.lost_pods.iter().find(|it| it.variant == variant)
+    fn lost_pods(&self, variant: Variant) -> impl Iterator<Item = &LostPod> {
+        self.knobs.lost_pods.iter().filter(move |it| it.variant == variant)
     }
 
     /// Is it still to be seen what this way to cut the app does without one of several pods?
-    pub fn is_to_lose_a_pod(&self, variant: Variant) -> bool {
-        self.ledger.plan.pods_of(variant) > 1 && self.lost_pod(variant).is_none()
+    pub fn lacks_lost_pod(&self, variant: Variant) -> bool {
+        self.ledger.plan.pods_of(variant) > 1
+            && self.lost_pods(variant).all(|it| it.seen.is_none())
+            && self.lost_pods(variant).count() < LOST_POD_LOOKS_MOST
     }
 
     /// One block alone says nothing, however far apart its two starts are.

@@ -141,13 +141,21 @@ impl Cut {
 }
 
 fn seen(less: &WithAPodLess) -> String {
-    let WithAPodLess { pods_left, latency_s_p95, latency_s_p99, failed_share } = less;
+    let WithAPodLess { pods_left, latency_s_p95, latency_s_p99, failed_share, .. } = less;
+    let ended = if less.another_ended { " another ended too:" } else { "" };
     let failed = failed_share * 100.0;
     if failed >= 100.0 {
-        return format!("all fail with {pods_left} left");
+        return format!("with {pods_left} left{ended} all requests failed");
     }
     let [p95_ms, p99_ms] = [latency_s_p95, latency_s_p99].map(|it| it * 1e3);
-    format!("with {pods_left} left p95 {p95_ms:.0} ms, p99 {p99_ms:.0} ms, {failed:.1} % failed")
+    let grew = match less.keeps_up {
+        Some(false) => ", and they cannot carry it: their queue grew to the end",
+        Some(true) | None => "",
+    };
+    format!(
+        "with {pods_left} left{ended} p95 {p95_ms:.0} ms, p99 {p99_ms:.0} ms, {failed:.1} % \
+         failed{grew}"
+    )
 }
 
 const MIB: u64 = 1 << 20;
@@ -183,17 +191,26 @@ mod tests {
         let computed = "# 3 pods, each with an equal part of the cores and memory measured: a lost \
                         one takes 33 % along";
         assert_eq!(three(None).comment(), computed);
-        let less = |failed_share| WithAPodLess {
+        let less = WithAPodLess {
             pods_left: 2,
             latency_s_p95: 0.8124,
             latency_s_p99: 1.6,
-            failed_share,
+            failed_share: 0.034,
+            keeps_up: None,
+            another_ended: false,
         };
-        for (failed_share, seen) in [
-            (0.034, "with 2 left p95 812 ms, p99 1600 ms, 3.4 % failed"),
-            (1.0, "all fail with 2 left"),
+        let growing = WithAPodLess { keeps_up: Some(false), failed_share: 0.0, ..less };
+        let ended = WithAPodLess { another_ended: true, failed_share: 1.0, ..less };
+        for (less, seen) in [
+            (less, "with 2 left p95 812 ms, p99 1600 ms, 3.4 % failed"),
+            (
+                growing,
+                "with 2 left p95 812 ms, p99 1600 ms, 0.0 % failed, and they cannot carry it: \
+                 their queue grew to the end",
+            ),
+            (ended, "with 2 left another ended too: all requests failed"),
         ] {
-            let measured = three(Some((178.2, less(failed_share)))).comment();
+            let measured = three(Some((178.2, less))).comment();
             assert_eq!(measured, format!("{computed}\n# measured at 178 requests/s: {seen}"));
         }
     }

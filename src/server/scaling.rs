@@ -17,8 +17,8 @@ pub struct AtWork {
     pub is_limited_by_cpu: bool,
     /// What was measured at the rate nearest to that one; `None`: nothing was.
     pub seen: Option<Look>,
-    /// What a request waits for a free thread by the model, seconds on average; `None`: that is
-    /// not known.
+    /// What a request waits for a free thread by the model, seconds on average, where whichever is
+    /// free first takes it; `None`: that is not known.
     pub queue_s: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
     let (rate, cores) = ((at_work.rate_rps / count).round(), at_work.cores / count);
     let target = millicores(cores);
     let cores = format!("{cores:.2}");
-    let known = known(&at_work, count);
+    let known = known(&at_work, pods_now);
     match at_work.is_limited_by_cpu {
         true => format!(
             "---\n# a pod more where each serves {rate:.0} requests/s, which takes {cores} \
@@ -81,8 +81,11 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
 
 /// What is expected at that rate, and what was measured nearest to it, of one pod of so many: lines
 /// of their own, none for what is not known.
-fn known(at_work: &AtWork, count: f64) -> String {
-    let expected = at_work.queue_s.map(|queue_s| {
+fn known(at_work: &AtWork, pods: u16) -> String {
+    // A request waits in its pod, also while a thread of another one is free.
+    let queue_s = at_work.queue_s.filter(|_| pods == 1);
+    let count = f64::from(pods);
+    let expected = queue_s.map(|queue_s| {
         let wait = milliseconds(queue_s);
         format!("# by the model a request waits {wait} for a free thread then, on average\n")
     });
@@ -154,13 +157,17 @@ mod tests {
             latency_s_p99: 0.0971,
             cores: Some(0.66),
         };
-        let of = |seen, queue_s| known(&AtWork { seen, queue_s, ..AT_WORK }, 2.0);
+        let of_pods = |pods, seen, queue_s| known(&AtWork { seen, queue_s, ..AT_WORK }, pods);
+        let of = |seen, queue_s| of_pods(2, seen, queue_s);
         assert_eq!(of(None, None), "", "what is not known is not said");
+        assert_eq!(of(None, Some(0.00234)), "", "the model knows no queues of several pods");
         let measured = "# measured at the rate nearest to that, 125 requests/s in 3 loads (4500 \
                         requests in all):\n# p95 41 ms, p99 97 ms";
         let cores = ", 0.33 of its 0.50 cores (66 %)\n";
         let expected = "# by the model a request waits 2.3 ms for a free thread then, on average\n";
-        assert_eq!(of(Some(look), Some(0.00234)), format!("{expected}{measured}{cores}"));
+        let of_one = of_pods(1, Some(look), Some(0.00234));
+        assert!(of_one.starts_with(&format!("{expected}# measured at")), "{of_one}");
+        assert_eq!(of(Some(look), None), format!("{measured}{cores}"));
         let one = Look { loads: 1, cores: None, ..look };
         let once = format!("{}\n", measured.replace("3 loads", "1 load"));
         assert_eq!(of(Some(one), None), once);

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::crew::Crew;
 use super::decision;
-use super::order::Measured;
+use super::order::{Measured, is_told_by};
 use super::resume::{Resumed, is_at_a_rate};
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
@@ -22,9 +22,9 @@ use crate::server::{Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::Context;
 use crate::terms::{
-    BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
-    PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
-    Stated, StopSignal, Task, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
+    BootFailure, Configuration, Event, EventKind, Machine, PlanLine, PlanRecord, PlanSource,
+    PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo, Stated,
+    StopSignal, Task, TrialSummary, TuneResult, Verdict, Warning,
 };
 use crate::trial::Progress;
 
@@ -508,12 +508,8 @@ impl Work<'_> {
                 if is_at_a_rate(&summary) {
                     self.at_a_rate.push(*summary.clone());
                 }
-                // That a load was ended early is the verdict's to say, and what fails without a
-                // pod is what was asked.
-                let is_asked = summary.purpose == TrialPurpose::LostPod;
                 let doubts = summary.summary.warnings.iter();
-                let doubts = doubts.filter(|it| !is_asked && !is_cut_short(it));
-                for warning in doubts {
+                for warning in doubts.filter(|it| !is_told_by(summary.purpose, it)) {
                     self.log.warn(elapsed, warning.clone())?;
                 }
                 let kind = EventKind::TrialFinished {
@@ -544,10 +540,6 @@ impl Work<'_> {
         let ended_s = self.log.at_s(elapsed);
         Ok(Told::BootFailed { configuration, reason: failure.message, ended_s })
     }
-}
-
-fn is_cut_short(warning: &Warning) -> bool {
-    matches!(warning.doubt(), Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })))
 }
 
 /// False for what only says that something began, in a run that has ended since.

@@ -82,7 +82,9 @@ fn machine_of(plan: &Plan, machine: &Machine) -> String {
 }
 
 /// Adds what of a cluster counts, as stored sessions have it: a field that comes to be later is
-/// added after these, and only where it is given, as the template is.
+/// added after these, and only where it is given, as the template is. Before any version with
+/// templates was released they were hashed in another way: a session with one that such a build
+/// was cut off in begins anew.
 fn add_cluster(hash: &mut Hash, cluster: &Cluster) {
     let Cluster {
         deployment,

@@ -52,13 +52,14 @@ pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
     }
 }
 
-/// What was seen of the recommended way to cut the app once a pod was gone, and at which rate,
-/// requests/s; `None` where that, or its number of threads, is another than was measured.
-pub fn a_pod_less(plan: &Plan, found: &KnobsAnswer) -> Option<(f64, WithAPodLess)> {
-    let is_cut = |change: &usize| server::pods::pods_of(&plan.changes[*change]).is_some();
-    let seen = match found.recommended.changes().find(is_cut) {
-        Some(change) => found.changes.get(change)?.at_one_rate,
-        None => found.at_one_rate,
+/// What was seen of what is recommended once a pod was gone, and at which rate, requests/s; `None`
+/// where just that was not looked at: several changes together, or other threads.
+pub fn a_pod_less(found: &KnobsAnswer) -> Option<(f64, WithAPodLess)> {
+    let mut changes = found.recommended.changes();
+    let seen = match (changes.next(), changes.next()) {
+        (None, _) => found.at_one_rate,
+        (Some(change), None) => found.changes.get(change)?.at_one_rate,
+        (Some(_), Some(_)) => None,
     };
     let seen = seen.filter(|_| found.recommended_at == found.at)?;
     Some((seen.rate_rps, seen.with_a_pod_less?))
@@ -123,4 +124,57 @@ pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<KnobsNote> {
     let of_several = (knobs.len() > 1 && found.together.is_none())
         .then(|| KnobsNote::NotTriedTogether { changes: names() });
     of_threads.into_iter().chain(of_several).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{AtOneRate, Configuration, Variant};
+
+    #[test]
+    fn what_a_lost_pod_does_is_known_of_what_was_looked_at_alone() {
+        let at = Configuration::new(4, 5).unwrap();
+        let seen = |pods_left: u16| AtOneRate {
+            rate_rps: 70.0,
+            starts: 2,
+            latency_s_p95: 0.1,
+            latency_s_p95_range: [0.1, 0.1],
+            latency_s_p99: 0.2,
+            memory_bytes: None,
+            pods: pods_left + 1,
+            with_a_pod_less: Some(WithAPodLess {
+                pods_left,
+                latency_s_p95: 0.3,
+                latency_s_p99: 0.4,
+                failed_share: 0.0,
+                keeps_up: Some(true),
+                another_ended: false,
+            }),
+        };
+        let change = |pods_left| ChangeAnswer {
+            capacity: None,
+            memory: None,
+            verdict: KnobVerdict::Helps,
+            more_s: None,
+            at_one_rate: Some(seen(pods_left)),
+            reason: None,
+        };
+        let found = |changes: &[usize], threads: u16| KnobsAnswer {
+            at,
+            level: 0.95,
+            changes: vec![change(2), change(3)],
+            at_one_rate: Some(seen(1)),
+            together: None,
+            neighbours: Vec::new(),
+            recommended: Variant::of_all(changes.iter().copied()),
+            gain: None,
+            recommended_at: Configuration::new(4, threads).unwrap(),
+        };
+        let cases: [(&[usize], u16, Option<u16>); 4] =
+            [(&[], 5, Some(1)), (&[1], 5, Some(3)), (&[0, 1], 5, None), (&[1], 8, None)];
+        for (changes, threads, expected) in cases {
+            let left = a_pod_less(&found(changes, threads)).map(|(_, less)| less.pods_left);
+            assert_eq!(left, expected, "{changes:?} with {threads} threads");
+        }
+    }
 }

@@ -3,7 +3,9 @@
 use crate::place::PlaceError;
 use crate::search::TrialRequest;
 use crate::summary::trial::{Context, summarise};
-use crate::terms::{BootFailure, Goals, Slo, TrialRecord, TrialSummary};
+use crate::terms::{
+    BootFailure, Doubt, Goals, LoadDoubt, Slo, TrialPurpose, TrialRecord, TrialSummary, Warning,
+};
 use crate::trial::{Order, Outcome, Progress, Runner};
 
 /// What a request came to.
@@ -51,8 +53,7 @@ pub fn order(request: &TrialRequest, seed: u64, id: u32, goals: &Goals) -> Order
         seed: seed.wrapping_add(arrivals(request, id)),
         connection: request.connection,
         pods_away: request.pods_away,
-        // What an overload comes to is what is asked of pods that are left.
-        latency_limit: goals.mean_limit(Slo::tightest_limit).filter(|_| request.pods_away == 0),
+        latency_limit: goals.mean_limit(Slo::tightest_limit),
     }
 }
 
@@ -60,4 +61,37 @@ pub fn order(request: &TrialRequest, seed: u64, id: u32, goals: &Goals) -> Order
 fn arrivals(request: &TrialRequest, id: u32) -> u64 {
     const COMMON: u64 = 1 << 32;
     request.common_arrivals.map_or(u64::from(id), |number| COMMON + u64::from(number))
+}
+
+/// That a load was ended early is the verdict's to say; what is slow or fails without a pod is what
+/// was asked.
+pub fn is_told_by(purpose: TrialPurpose, warning: &Warning) -> bool {
+    use LoadDoubt::{FailedReplies, LoadCutShort, Unanswered, WaitedForPlace};
+    let Some(Doubt::Load(doubt)) = warning.doubt() else { return false };
+    match doubt {
+        LoadCutShort { .. } => true,
+        FailedReplies { .. } | Unanswered { .. } | WaitedForPlace { .. } => {
+            purpose == TrialPurpose::LostPod
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::GeneratorDoubt;
+
+    #[test]
+    fn without_a_pod_failed_requests_are_the_answer_and_a_busy_generator_is_a_doubt_all_the_same() {
+        let warnings: [Warning; 4] = [
+            LoadDoubt::FailedReplies { failed: 50, replies: 100 }.into(),
+            LoadDoubt::Unanswered { requests: 50, due: 100, silent_s: None }.into(),
+            LoadDoubt::LoadCutShort { after_s: 3.0, is_unmeasured: false }.into(),
+            GeneratorDoubt::LoopBusy { busy_ratio: 0.95 }.into(),
+        ];
+        let told = |purpose| warnings.each_ref().map(|it| is_told_by(purpose, it));
+        assert_eq!(told(TrialPurpose::LostPod), [true, true, true, false]);
+        assert_eq!(told(TrialPurpose::Probe), [false, false, true, false]);
+    }
 }

@@ -148,7 +148,7 @@ pub enum ClusterDoubt {
     /// An autoscaler that something else owns, and may set anew.
     AutoscalerOwned { owner: String },
     /// A vertical autoscaler of this name changes what its pods request, and may evict them for it.
-    VerticalAutoscaler { name: String },
+    VerticalAutoscaler { name: String, namespace: String },
     /// Variables that give the setting have their values elsewhere, in a ConfigMap or a Secret.
     VariablesElsewhere { variables: Vec<String> },
     /// Containers beside the app's in the pods that an image's pods are like, which these have not.

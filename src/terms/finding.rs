@@ -115,7 +115,8 @@ pub enum ClusterCheck {
         /// There is no such namespace.
         is_missing: bool,
     },
-    /// What of the rights in a role's file one does not have there.
+    /// What of the rights in a role's file one does not have there, but for those on kinds that a
+    /// cluster need not have (KEDA's, vertical autoscalers).
     RightsFound { role: String, missing: Vec<String> },
     /// A cluster's nodes; null: not visible.
     NodesFound { nodes: Option<Vec<NodesAlike>> },

@@ -153,6 +153,14 @@ pub struct WithAPodLess {
     pub latency_s_p99: f64,
     /// Share of the requests without a good reply, 0 to 1.
     pub failed_share: f64,
+    /// False where the number of requests in flight grew to the end of the look: they cannot carry
+    /// this rate, and the figures get worse the longer the pod is gone. True where it did not, and
+    /// no request failed; else null, and in sessions from before that was noted.
+    #[serde(default)]
+    pub keeps_up: Option<bool>,
+    /// Another of the pods ended during the look.
+    #[serde(default)]
+    pub another_ended: bool,
 }
 
 /// Changes measured together, or at another configuration.

@@ -31,8 +31,8 @@ pub struct Order {
     /// See [`Offer::pods_away`]. What is left then is no start of the configuration: the next trial
     /// starts afresh.
     pub pods_away: u16,
-    /// The goal's tightest latency limit (of several goals the mean), for stopping an overload
-    /// early.
+    /// The goal's tightest latency limit (of several goals the mean), for stopping a load early
+    /// that is of no use.
     pub latency_limit: Option<Duration>,
 }
 
@@ -196,9 +196,11 @@ impl<'a> Runner<'a> {
 }
 
 /// Ends a load that is of no use. Its server may well have as many in flight as come within the
-/// latency limit, and twice as many as it can work on at a time.
+/// latency limit, and twice as many as it can work on at a time. Where pods were taken away, what
+/// too much load comes to is asked for, however many are in flight.
 fn hopeless(order: &Order) -> Hopeless {
-    let most_in_flight = order.offered.rate().zip(order.latency_limit).map(|(rate, limit)| {
+    let limit = order.latency_limit.filter(|_| order.pods_away == 0);
+    let most_in_flight = order.offered.rate().zip(limit).map(|(rate, limit)| {
         let by_latency = rate.as_per_second() * limit.as_secs_f64();
         by_latency.max(2.0 * f64::from(order.configuration.slots()))
     });
@@ -211,10 +213,10 @@ mod tests {
     use crate::summary::hopeless::NoUse;
     use crate::terms::{Arrivals, Rate};
 
-    /// How many in flight are too many for 2 workers x 4 threads within 200 ms.
-    fn line(rate: f64) -> f64 {
+    /// 2 workers x 4 threads within 200 ms.
+    fn order(rate: f64) -> Order {
         let rate = Rate::per_second(rate).unwrap();
-        let order = Order {
+        Order {
             configuration: Configuration::new(2, 4).unwrap(),
             variant: Variant::AS_IT_IS,
             fresh_start: false,
@@ -225,19 +227,37 @@ mod tests {
             connection: None,
             pods_away: 0,
             latency_limit: Some(Duration::from_millis(200)),
-        };
+        }
+    }
+
+    /// How many in flight are too many, if any are.
+    fn line(order: Order) -> Option<f64> {
         let is_too_many = |least: &f64| {
             let mut hopeless = hopeless(&order);
             let rising = [0.0, 0.1, 0.2]
                 .map(|more| hopeless.look(&LiveSecond::with_in_flight(least + more)));
             rising[2] == Some(NoUse::Overload)
         };
-        (1..200).map(f64::from).find(is_too_many).unwrap()
+        (1..200).map(f64::from).find(is_too_many)
     }
 
     #[test]
     fn too_many_in_flight_are_more_than_come_within_the_limit_or_twice_the_slots() {
-        assert_eq!(line(200.0), 41.0, "200/s x 200 ms");
-        assert_eq!(line(10.0), 17.0, "2 x 2 x 4");
+        assert_eq!(line(order(200.0)), Some(41.0), "200/s x 200 ms");
+        assert_eq!(line(order(10.0)), Some(17.0), "2 x 2 x 4");
+    }
+
+    #[test]
+    fn without_a_pod_none_are_too_many_and_a_generator_that_is_late_is_of_no_use_all_the_same() {
+        let order = Order { pods_away: 1, ..order(200.0) };
+        assert_eq!(line(order), None);
+        let late = LiveSecond {
+            send_lag_p99: Some(Duration::from_millis(11)),
+            p95: Some(Duration::from_secs(2)),
+            ..LiveSecond::with_in_flight(400.0)
+        };
+        let mut hopeless = hopeless(&order);
+        let seen = [(); 3].map(|()| hopeless.look(&late));
+        assert_eq!(seen, [None, None, Some(NoUse::Late)], "later than a twentieth of 200 ms");
     }
 }

@@ -179,10 +179,21 @@ fn what_a_lost_pod_does_is_measured_once_of_each_way_to_cut_an_app_into_several(
     });
     // 70 % of what two hold is more than one does, and less than three of four do.
     assert!(two.failed_share > 0.05 && two.latency_s_p95 > 1.0, "{two:?}");
+    assert_ne!(two.keeps_up, Some(true), "{two:?}");
     assert!(four.failed_share < 0.01 && four.latency_s_p95 < 0.5, "{four:?}");
     let story = report::fold(&ended.events, None);
     let text = report::Format::Markdown.render(&story, report::Style::PLAIN);
     assert!(text.contains("; with 1 of 2 pods left p95 "), "{text}");
+}
+
+#[test]
+fn pods_that_cannot_carry_the_rate_are_told_before_any_request_has_waited_too_long() {
+    let ended = cut(SimulatedApp { timeout: Duration::from_secs(30), ..of_equal_pods() });
+    let two = result(&ended, "pods=2").at_one_rate.unwrap().with_a_pod_less.unwrap();
+    assert_eq!((two.failed_share, two.keeps_up), (0.0, Some(false)), "{two:?}");
+    let story = report::fold(&ended.events, None);
+    let text = report::Format::Markdown.render(&story, report::Style::PLAIN);
+    assert!(text.contains("they cannot carry it: their queue grew to the end"), "{text}");
 }
 
 #[test]
@@ -198,6 +209,12 @@ fn a_way_whose_last_pods_end_once_one_is_gone_is_not_out() {
     assert_eq!(lost_pods(&ended).len(), 2, "it is not asked for again");
     let four = result(&ended, "pods=4");
     assert!(four.verdict != KnobVerdict::Out && four.blocks >= 2, "{four:?}");
+    let less = four.at_one_rate.unwrap().with_a_pod_less.unwrap();
+    assert!(less.another_ended, "{less:?}");
+    let story = report::fold(&ended.events, None);
+    let text = report::Format::Markdown.render(&story, report::Style::PLAIN);
+    let said = format!("with pods=4 ended in trial {} (lost pod: ended by signal 9", died[0].id);
+    assert!(text.contains(&said), "{text}");
 }
 
 #[test]

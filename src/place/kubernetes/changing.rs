@@ -69,7 +69,7 @@ impl<'a> Changing<'a> {
         run: &str,
     ) -> Result<Self, ChangeError> {
         let object = read(api, namespace, name)?;
-        let autoscalers = autoscaler::of(api, namespace, name)?;
+        let autoscalers = patiently(|| autoscaler::of(api, namespace, name))?;
         let left = |what| ChangeError::LeftChanged { name: name.to_string(), what };
         if deployment::before(&object).is_some() {
             return Err(left("Deployment"));
@@ -137,8 +137,9 @@ impl<'a> Changing<'a> {
         Ok(deployment::generation(&self.object))
     }
 
-    /// Has it keep so many of the pods that it has now, or have more of the same. Returns which
-    /// generation of it that is.
+    /// Has it keep this many of the pods that it has now, or have more of the same. Not for a
+    /// user's: putting that back takes any number but one for what somebody else has set. Returns
+    /// which generation of it that is.
     ///
     /// # Errors
     /// As of [`set`](Self::set).
@@ -323,6 +324,14 @@ mod tests {
         Fake { objects: objects.into(), lost: 0.into() }
     }
 
+    /// Whose Deployment is there for the time.
+    fn fake_that_is_ours() -> Fake {
+        let fake = fake();
+        let labels = json!({ "sweetspot/app": "shop" });
+        fake.objects.lock().unwrap().get_mut(SHOP).unwrap()["metadata"]["labels"] = labels;
+        fake
+    }
+
     fn place<'a>(object: &'a mut Value, path: &str) -> (&'a mut Value, String) {
         let (parent, key) = path.rsplit_once('/').unwrap();
         (object.pointer_mut(parent).unwrap(), key.replace("~1", "/"))
@@ -418,9 +427,7 @@ mod tests {
 
     #[test]
     fn what_was_made_for_a_time_needs_no_note_of_what_it_was() {
-        let fake = fake();
-        let labels = json!({ "sweetspot/app": "shop" });
-        fake.objects.lock().unwrap().get_mut(SHOP).unwrap()["metadata"]["labels"] = labels;
+        let fake = fake_that_is_ours();
         let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
         for start in [1, 2] {
             changing.set(&ours(start)).unwrap();
@@ -432,7 +439,7 @@ mod tests {
 
     #[test]
     fn another_number_of_pods_leaves_what_they_are_and_what_there_was() {
-        let fake = fake();
+        let fake = fake_that_is_ours();
         let mut changing = Changing::read(&fake, "web", "shop", "r1").unwrap();
         changing.set(&ours(1)).unwrap();
         assert_eq!(changing.scale(2).unwrap(), 3);

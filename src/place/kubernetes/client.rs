@@ -2,6 +2,7 @@
 //!
 //! In: paths and JSON. Out: the same. Each call ends within a deadline.
 
+use std::io::ErrorKind;
 use std::iter;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
@@ -300,17 +301,30 @@ struct Access {
     has_proxy: bool,
 }
 
-/// By the kubeconfig; as a pod of the cluster where that leads to none and no context is named. In
-/// words why there is none.
+/// By the kubeconfig; as a pod of the cluster where there is none and no context is named. In words
+/// why there is none.
 fn access(context: Option<&str>) -> Result<Access, String> {
-    let error = match Kubeconfig::read().and_then(|file| of_file(file, context)) {
+    let read = Kubeconfig::read();
+    let is_named = context.is_some() || is_there(&read);
+    let error = match read.and_then(|file| of_file(file, context)) {
         Ok(access) => return Ok(access),
-        Err(error) if context.is_some() => return Err(unread(&error)),
+        Err(error) if is_named => return Err(unread(&error)),
         Err(error) => error,
     };
     match Config::incluster() {
         Ok(config) => Ok(Access { config, context: "in the cluster".into(), has_proxy: false }),
         Err(of_pod) => Err(format!("{}; as a pod of one: {of_pod}", unread(&error))),
+    }
+}
+
+/// Somebody has written a kubeconfig that names a cluster: whatever is wrong in it, a pod's own
+/// account is not what they meant.
+fn is_there(read: &Result<Kubeconfig, KubeconfigError>) -> bool {
+    match read {
+        Ok(file) => !file.contexts.is_empty(),
+        Err(KubeconfigError::FindPath) => false,
+        Err(KubeconfigError::ReadConfig(error, _)) => error.kind() != ErrorKind::NotFound,
+        Err(_) => true,
     }
 }
 
@@ -456,6 +470,20 @@ mod tests {
         assert!(said.starts_with("the kubeconfig cannot be read at its line "), "{said}");
         assert!(!said.contains("s3cr3t"), "{said}");
         assert_eq!(unread(&KubeconfigError::FindPath), "failed to find the path of kubeconfig");
+    }
+
+    #[test]
+    fn only_where_there_is_no_kubeconfig_a_pod_goes_by_its_own_account() {
+        let of_text = |text: &str| is_there(&Kubeconfig::from_yaml(text));
+        let misspelt = "current-context: b\ncontexts: [{name: a, context: {cluster: c}}]\n";
+        assert!(of_text(misspelt));
+        assert!(of_text("users:\n- name: ada\n  user: {token: s3cr3t\n"), "it was written");
+        assert!(!of_text("current-context: gone\n"), "it names no cluster");
+        let not_read = |kind: ErrorKind| {
+            is_there(&Err(KubeconfigError::ReadConfig(kind.into(), "config".into())))
+        };
+        assert!(!not_read(ErrorKind::NotFound) && not_read(ErrorKind::PermissionDenied));
+        assert!(!is_there(&Err(KubeconfigError::FindPath)));
     }
 
     #[test]

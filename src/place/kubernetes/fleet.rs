@@ -61,6 +61,9 @@ const SETTLING: Duration = Duration::from_secs(5);
 const WAITING: &str = "status.phase!=Running,status.phase!=Succeeded";
 const FEW: u32 = 50;
 
+/// Pods that have ended badly.
+const FAILED: &str = "status.phase=Failed";
+
 /// Bytes of all files of one Secret, by Kubernetes.
 const MOST_FILES: usize = 1 << 20;
 
@@ -92,7 +95,9 @@ pub enum FleetError {
         "{joined} of {wanted} generators joined the collector's pod at {address} within {} s, \
          though the pods of all of them ran: a NetworkPolicy may forbid it ('kubectl get \
          networkpolicy --namespace {namespace}'); let pods with the label app.kubernetes.io/name: \
-         sweetspot reach each other at port {}",
+         sweetspot reach each other at port {}; or they are slow to begin, as each looks up where \
+         the load goes before it joins: what they say as they do is in 'kubectl logs --namespace \
+         {namespace} -l sweetspot/role=generator'",
         within.as_secs(), PORT
     )]
     NotJoined { joined: u16, wanted: u16, within: Duration, address: String, namespace: String },
@@ -329,10 +334,12 @@ impl<'a> Fleet<'a> {
                 Ok(None) => return Ok(()),
                 Ok(Some(_)) if self.has_ended() => return Ok(()),
                 Ok(Some(joined)) if is_late => return Err(self.not_joined(joined, patience)),
+                Ok(Some(_)) => self.dead().map_or(Ok(()), Err)?,
                 Err(error) if !error.is_passing() => return Err(error.into()),
                 Err(error) if began.elapsed() > OUTAGE => return Err(self.silence(error)),
-                Ok(Some(_)) | Err(_) => thread::sleep(LOOK),
+                Err(_) => {}
             }
+            thread::sleep(LOOK);
         }
     }
 
@@ -352,17 +359,25 @@ impl<'a> Fleet<'a> {
 
     /// Why so few generators have joined, though all of their pods ran.
     fn not_joined(&self, joined: u16, within: Duration) -> FleetError {
-        let all = self.generators().unwrap_or_default();
-        let failed = all.iter().find_map(|pod| match pods::state(pod) {
-            State::Failed(why) => Some(FleetError::Pod { name: name(pod), why }),
-            _ => None,
-        });
-        failed.unwrap_or_else(|| FleetError::NotJoined {
+        self.dead().unwrap_or_else(|| FleetError::NotJoined {
             joined,
             wanted: self.order.generators,
             within,
             address: self.address.clone(),
             namespace: self.order.namespace.clone(),
+        })
+    }
+
+    /// A generator whose pod has ended badly, where one is known to; a single one is looked at,
+    /// however many there are.
+    fn dead(&self) -> Option<FleetError> {
+        let selector = objects::selector(&self.order.run, objects::GENERATOR);
+        let all = paths::selected(&self.core("pods"), &selector);
+        let path = format!("{all}&fieldSelector={}&limit=1", paths::escaped(FAILED));
+        let found = items(self.api.get(&path).ok()?);
+        found.iter().find_map(|pod| match pods::state(pod) {
+            State::Failed(why) => Some(FleetError::Pod { name: name(pod), why }),
+            _ => None,
         })
     }
 
@@ -668,6 +683,7 @@ mod tests {
         let joined = "0 of 1 generators joined the collector's pod at 10.0.0.7:7077 within 35 s";
         assert!(error.starts_with(joined), "{error}");
         assert!(error.contains("'kubectl get networkpolicy --namespace shop'"), "{error}");
+        assert!(error.contains("'kubectl logs --namespace shop -l sweetspot/role"), "{error}");
     }
 
     #[test]
@@ -687,6 +703,13 @@ mod tests {
         assert_eq!(ask(Ok(vec![Relay::Joined { joined: 1 }, gone_on])), Ok(()));
         // Once the API server answers again, they have joined.
         assert_eq!(ask(Err(ApiError::Unreachable { why: "reset".into() })), Ok(()));
+        let status = json!({"phase": "Failed", "reason": "Evicted"});
+        let evicted = json!({"items": [{"metadata": {"name": "g"}, "status": status}]});
+        *fake.pods.lock().unwrap() = VecDeque::from([evicted]);
+        fake.so_far.lock().unwrap().push_back(few(0));
+        let (name, why) = ("g".to_string(), "Evicted".to_string());
+        let at_once = fleet.await_joined(JOINING, &stop);
+        assert_eq!(at_once, Err(FleetError::Pod { name, why }), "it joins no more");
         *fake.pods.lock().unwrap() = VecDeque::from([json!({"status": {"phase": "Failed"}})]);
         assert_eq!(ask(few(0)), Ok(()), "its last words say why it has ended");
         stop.raise();

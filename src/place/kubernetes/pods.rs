@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::fields::{condition, elements, text};
+use super::fields::{condition, elements, name, text};
 use super::user;
 use crate::terms::{BootEnd, ProcessEnd, ServerEnd};
 
@@ -80,15 +80,8 @@ fn running_init(pod: &Value) -> Option<&str> {
     Some(text(&still["name"]))
 }
 
-/// What a pod still waits for after this time, where it may come up by itself and that is said; or
-/// what keeps one of before from ending, whose place it is to take.
+/// What a pod still waits for after this time, where it may come up by itself and that is said.
 pub fn waited_for(pod: &Value, patience_s: f64) -> Option<BootEnd> {
-    if is_lost(pod) {
-        let node = text(&pod["spec"]["nodeName"]);
-        return Some(BootEnd::NotRun {
-            error: format!("its node {node} does not answer any more"),
-        });
-    }
     let error = why_waiting(pod)?;
     Some(match running_init(pod) {
         Some(init) => BootEnd::InitContainerRuns { container: init.to_string(), patience_s },
@@ -130,9 +123,24 @@ fn said(of: &Value) -> String {
 
 /// Its address in the cluster's network, once it has one and runs.
 pub fn address(pod: &Value) -> Option<String> {
-    let is_ending = !pod["metadata"]["deletionTimestamp"].is_null();
     let address = pod["status"]["podIP"].as_str().filter(|it| !it.is_empty())?;
-    (state(pod) == State::Running && !is_ending).then(|| address.to_string())
+    (state(pod) == State::Running && !is_ending(pod)).then(|| address.to_string())
+}
+
+/// It is being removed, and may run on for a while.
+pub fn is_ending(pod: &Value) -> bool {
+    !pod["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// In words, that its node does not answer any more; `None`: it does, as far as that is known.
+pub fn silence(pod: &Value) -> Option<String> {
+    let (pod_name, node) = (name(pod), text(&pod["spec"]["nodeName"]));
+    is_lost(pod).then(|| {
+        format!(
+            "pod {pod_name} neither runs nor ends, as its node {node} does not answer any more; \
+             look at it with 'kubectl describe node {node}'"
+        )
+    })
 }
 
 /// Its node has not told of it for long: it is said to run and not to be ready, though no probe of
@@ -254,9 +262,10 @@ mod tests {
         let mut lost = pod("False", true);
         assert!(is_lost(&lost));
         lost["spec"]["nodeName"] = "node2".into();
-        lost["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-        let error = "its node node2 does not answer any more".to_string();
-        assert_eq!(waited_for(&lost, 300.0), Some(BootEnd::NotRun { error }));
+        lost["metadata"] = json!({"name": "shop-1", "deletionTimestamp": "2026-01-01T00:00:00Z"});
+        let said = silence(&lost).unwrap();
+        assert!(said.contains("its node node2 does not answer any more;"), "{said}");
+        assert_eq!((silence(&pod("True", true)), waited_for(&lost, 300.0)), (None, None));
         assert!(!is_lost(&pod("True", true)) && !is_lost(&pod("False", false)));
         let mut gated = pod("False", true);
         gated["status"]["conditions"][0]["reason"] = "ReadinessGatesNotReady".into();

@@ -50,16 +50,24 @@ impl Outage {
     pub fn judge(&self, error: ApiError, now: Instant) -> ApiError {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = last.is_some_and(|at| now.saturating_duration_since(at) < BEGINNING);
+        if is_away(&error) {
+            *last = Some(now);
+        }
         match error {
             ApiError::Forbidden { message } | ApiError::Login { message } if begins => {
                 ApiError::Refused { status: 503, message }
             }
-            ApiError::Unreachable { why } => {
-                *last = Some(now);
-                ApiError::Unreachable { why }
-            }
             other => other,
         }
+    }
+}
+
+/// Nothing answers, or a load balancer does in place of the API server, or that one as it begins.
+fn is_away(error: &ApiError) -> bool {
+    match error {
+        ApiError::Unreachable { .. } => true,
+        ApiError::Refused { status, .. } => *status >= 500,
+        _ => false,
     }
 }
 
@@ -81,6 +89,13 @@ mod tests {
         let quota = ApiError::Quota { message: "few".into() };
         assert_eq!(judged(&quota, 2), quota);
         assert_eq!(judged(&right, 11), right);
+        let balanced = ApiError::Refused { status: 502, message: "Bad Gateway".into() };
+        let unknown = ApiError::Refused { status: 404, message: "not found".into() };
+        assert_eq!(judged(&unknown, 20), unknown);
+        assert_eq!(judged(&right, 20), right, "one that answers is there");
+        assert_eq!(judged(&balanced, 21), balanced);
+        assert!(judged(&right, 22).is_passing(), "a load balancer stood before it");
+        assert_eq!(judged(&right, 31), right, "what was put off is no sign of an outage");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! In: a Deployment's name, an app with variables that give it a setting; then configurations and
 //! offers. Out: what was seen. Must not judge it.
 
-mod losing;
+mod away;
 mod said;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -282,6 +282,10 @@ impl<'a> Pods<'a> {
                 if deployment::is_rolled_out(&object, generation, count) {
                     self.check_door(&pods)?;
                 }
+                // No setting is to blame for it, and others would wait for it in the same way.
+                if let Some(why) = pods.iter().find_map(pods::silence) {
+                    return Err(PlaceError::Elsewhere(why));
+                }
                 return Ok(Came::Failed(self.too_late(&pods, &object), None));
             }
             thread::sleep(LOOK);
@@ -422,7 +426,7 @@ impl<'a> Pods<'a> {
         let pod = patiently(|| self.api.get(&path)).map_err(cluster)?;
         let name = &self.container.name;
         // One that is being removed runs on for a moment.
-        let left = pod.as_ref().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        let left = pod.as_ref().filter(|pod| !pods::is_ending(pod));
         let how = match left {
             None => ProcessEnd::Other("its pod was removed".into()),
             Some(pod) if pods::restarts(pod, name) > running.restarts => {
@@ -522,7 +526,7 @@ impl Place for Pods<'_> {
         watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     ) -> Result<Observed, PlaceError> {
         self.give_a_sign()?;
-        self.take_away(offer.pods_away)?;
+        let not_away = self.take_away(offer.pods_away)?;
         self.watch_again();
         let running = self.running.as_ref().expect("a load is offered to pods that were started");
         let loads = self.loads.as_mut().expect("generators are there before the first start");
@@ -544,7 +548,8 @@ impl Place for Pods<'_> {
         }
         let monitor = running.record(origin.unwrap_or_else(Instant::now));
         let deaths = running.pods.iter().map(|pod| self.death(pod));
-        let failure = deaths.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
+        let died = deaths.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().next();
+        let failure = died.or(not_away);
         if failure.is_none() {
             self.check_only(&running.pods)?;
         }

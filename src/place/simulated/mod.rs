@@ -62,8 +62,8 @@ struct Running {
 impl Running {
     /// The pods that are left hold what they held of all: everything takes so much longer in them
     /// that all together hold as much less.
-    fn lose(&mut self, pods: u16) {
-        let left = self.app.pods.saturating_sub(pods).max(1);
+    fn take_away(&mut self, pods_away: u16) {
+        let left = self.app.pods.saturating_sub(pods_away).max(1);
         self.slowness *= f64::from(self.app.pods) / f64::from(left);
         self.app.pods = left;
     }
@@ -197,7 +197,7 @@ impl Place for Simulated {
         let outlier = if is_disturbed { 1.0 + drift.outlier } else { 1.0 };
         let window = self.drift(drift.window) * outlier;
         let running = self.running.as_mut().expect("a load is offered to a server that runs");
-        running.lose(offer.pods_away);
+        running.take_away(offer.pods_away);
         let dies_s = match self.app.dies_at {
             Some(at) if !self.has_died => at.as_secs_f64() - running.ready_s,
             _ => f64::INFINITY,

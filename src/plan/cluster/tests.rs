@@ -326,8 +326,12 @@ fn an_image_is_cut_into_pods_that_share_workers_evenly() {
     assert_eq!(plan.app.pods.as_ref().and_then(|pods| pods.cut), Some(1));
     let expected = "shop:1 (3000), cut into pods: 1,2,4, which share cores, memory and workers";
     assert_eq!(line(&plan, "image").0, expected);
-    let of_range = here.plan(&cut("1..8"));
-    assert_eq!(line(&of_range, "image").0, expected.replace("1,2,4", "1,2,4,8"));
+    // Of a range those numbers alone that leave several numbers of workers to choose from.
+    for (cpus, cuts, workers) in [("8", "1,2,4,8", 8), ("4", "1,2,4", 4), ("2", "1,2", 2)] {
+        let plan = here.plan(&cut("1..8").with(Key::Cpus, cpus));
+        assert_eq!(line(&plan, "image").0, expected.replace("1,2,4", cuts));
+        assert_eq!(counts(&plan).0, [workers, 2 * workers], "{cpus} cores");
+    }
     let with_knob = here.plan(&cut("2").with(Key::Knob, "A=1"));
     assert_eq!((with_knob.changes.len(), counts(&with_knob).0), (1, vec![2, 4, 6, 8]));
     for (typed, expected) in [
@@ -336,7 +340,11 @@ fn an_image_is_cut_into_pods_that_share_workers_evenly() {
             "--workers '2,3': 2 pods cannot share 3 evenly; workers are those of all",
         ),
         (cut("1,2,3,4,6,8"), "--pods '1,2,3,4,6,8': at most 5 ways to cut the app are tried"),
-        (cut("5..7"), "--pods '5..7': no number of this range shares 4 cores so that each pod"),
+        (cut("5..7"), "--pods '5..7': no number of this range above 1 shares 4 cores so that"),
+        (
+            cut("1..8").with(Key::Cpus, "3.5"),
+            "--pods '1..8': no number of this range above 1 shares 3.5 cores so that",
+        ),
         (cut("7,11"), "--pods '7,11': at most 5 ways to cut the app are tried"),
         (cut("0"), "--pods '0': 0 is impossible"),
         (

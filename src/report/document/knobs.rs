@@ -227,37 +227,59 @@ mod tests {
         let expected = "helps; at 178/s p95 60 ms (54 ms to 66 ms) and p99 120 ms, as it is 80 ms \
                         (72 ms to 88 ms) and 160 ms";
         assert_eq!(row(&helps, Some(&at(0.08)), Language::English)[3], expected);
-        let left = |failed_share| WithAPodLess {
+        let said = |less, language: Language| {
+            let two = AtOneRate { pods: 2, with_a_pod_less: Some(less), ..at(0.06) };
+            language.phrases().at_one_rate(&two, &AtOneRate { pods: 1, ..at(0.08) })
+        };
+        let left = WithAPodLess {
             pods_left: 1,
             latency_s_p95: 0.812,
             latency_s_p99: 1.6,
-            failed_share,
+            failed_share: 0.034,
+            keeps_up: None,
+            another_ended: false,
         };
-        let said = |failed_share, language: Language| {
-            let two = AtOneRate { pods: 2, with_a_pod_less: Some(left(failed_share)), ..at(0.06) };
-            language.phrases().at_one_rate(&two, &AtOneRate { pods: 1, ..at(0.08) })
-        };
-        for (failed_share, language, expected) in [
+        let growing = WithAPodLess { keeps_up: Some(false), failed_share: 0.0, ..left };
+        let ended = WithAPodLess { another_ended: true, failed_share: 1.0, ..left };
+        for (less, language, expected) in [
             (
-                0.034,
+                left,
                 Language::English,
                 "; with 1 of 2 pods left p95 812 ms, p99 1.60 s, 3.4 % failed; as it is, without \
                  its only pod nothing is left",
             ),
             (
-                1.0,
+                growing,
                 Language::English,
-                "; with 1 of 2 pods left all requests failed; as it is, without its only pod \
-                 nothing is left",
+                " failed, and they cannot carry it: their queue grew to the end; as it is, without \
+                 its only pod nothing is left",
             ),
             (
-                0.034,
+                ended,
+                Language::English,
+                "; with 1 of 2 pods left another ended too: all requests failed; as it is, without \
+                 its only pod nothing is left",
+            ),
+            (
+                left,
                 Language::Japanese,
                 "; 2 Pod のうち 1 個が残ったとき p95 812 ms、p99 1.60 s、失敗 3.4 %; \
                  変更なしでは唯一の Pod を失うと何も残りません",
             ),
+            (
+                growing,
+                Language::Japanese,
+                "、待ち行列が最後まで伸び続け、さばききれません; \
+                 変更なしでは唯一の Pod を失うと何も残りません",
+            ),
+            (
+                ended,
+                Language::Japanese,
+                "; 2 Pod のうち 1 個が残ったとき（別の Pod も終了）すべてのリクエストが失敗; \
+                 変更なしでは唯一の Pod を失うと何も残りません",
+            ),
         ] {
-            let said = said(failed_share, language);
+            let said = said(less, language);
             assert!(said.ends_with(expected), "{said}");
         }
     }

@@ -7,7 +7,9 @@ use super::{front, held, knobs, names, soak, used};
 use crate::report::figures;
 use crate::report::story::{GoalLatency, NoFigure, Story};
 use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
-use crate::terms::{CurrentSetting, Decision, LimitKind, Offered, SessionState, TrialFailure};
+use crate::terms::{
+    CurrentSetting, Decision, LimitKind, Offered, SessionState, TrialFailure, TrialPurpose,
+};
 
 /// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
 fn in_full(story: &Story, workers: u16, threads: u16, say: &dyn Phrases) -> String {
@@ -275,9 +277,14 @@ pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)>
     });
     let died = story.trials.iter().filter_map(|trial| {
         let Some(TrialFailure::Died { status, last_lines }) = &trial.failure else { return None };
-        let who = names::name(story, trial.configuration, language);
-        let (status, in_workers) = (language.say(status), !story.has_threads);
-        let what = language.phrases().ended(&who, in_workers, trial.id, &status);
+        let who = knobs::name(story, trial.configuration, trial.variant, language);
+        let (say, status, in_workers) =
+            (language.phrases(), language.say(status), !story.has_threads);
+        let status = match trial.purpose {
+            TrialPurpose::LostPod => format!("{}: {status}", say.purpose(trial.purpose)),
+            _ => status,
+        };
+        let what = say.ended(&who, in_workers, trial.id, &status);
         Some((what, last_lines.clone()))
     });
     boot.chain(died).collect()

@@ -29,15 +29,20 @@ pub fn nearest(
 fn look(trial: &TrialSummary) -> Option<Look> {
     let load = &trial.summary;
     let (rate_rps, requests) = (trial.offered.rate()?.as_per_second(), load.completed);
-    let cpu_s = server_cpu_s(trial);
     (requests > 0).then(|| Look {
         rate_rps,
         loads: 1,
         requests,
         latency_s_p95: load.latency_s.p95,
         latency_s_p99: load.latency_s.p99,
-        cores: (cpu_s > 0.0).then(|| rate_rps * cpu_s / requests as f64),
+        cores: used(server_cpu_s(trial), load.duration_s),
     })
+}
+
+/// Cores, by the CPU time of the measured part and its length: requests that were never answered
+/// took some of it too. `None` where nothing was seen of it.
+fn used(cpu_s: f64, measured_s: f64) -> Option<f64> {
+    (cpu_s > 0.0 && measured_s > 0.0).then(|| cpu_s / measured_s)
 }
 
 /// Those at the rate that is nearest to this one as one: medians of their figures.
@@ -66,6 +71,12 @@ mod tests {
     fn look(rate_rps: f64, p95_ms: f64, cores: Option<f64>) -> Look {
         let (latency_s_p95, latency_s_p99) = (p95_ms / 1e3, 2.0 * p95_ms / 1e3);
         Look { rate_rps, loads: 1, requests: 100, latency_s_p95, latency_s_p99, cores }
+    }
+
+    #[test]
+    fn what_was_used_is_what_was_seen_whatever_failed() {
+        assert_eq!(used(9.0, 10.0), Some(0.9));
+        assert_eq!([used(0.0, 10.0), used(1.0, 0.0)], [None, None]);
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn a_node_of_the_app_that_does_not_answer_any_more_is_said() {
     drop(cordoned);
     assert!(running.wait_for("trial 1", PATIENCE * 2), "{}", running.stderr());
     let silenced = namespace.silence("node2");
-    // In the middle of a load, or when the app is to be started again.
+    // In the middle of a load, or when the app is to be started again, which ends the session.
     let words = ["server ended", "does not answer any more"];
     await_one_of(&mut running, &words, PATIENCE * 4);
     drop(silenced);

@@ -24,11 +24,16 @@ fn a_pod_less(of: &AtOneRate) -> Option<String> {
     let Some(less) = &of.with_a_pod_less else {
         return (of.pods == 1).then(|| "without its only pod nothing is left".to_string());
     };
-    let with = format!("with {} of {} pods left", less.pods_left, of.pods);
+    let ended = if less.another_ended { " another ended too:" } else { "" };
+    let with = format!("with {} of {} pods left{ended}", less.pods_left, of.pods);
     if less.failed_share >= 1.0 {
         return Some(format!("{with} all requests failed"));
     }
     let [p95, p99] = [less.latency_s_p95, less.latency_s_p99].map(figures::latency);
     let failed = figures::percent(less.failed_share);
-    Some(format!("{with} p95 {p95}, p99 {p99}, {failed} failed"))
+    let grew = match less.keeps_up {
+        Some(false) => ", and they cannot carry it: their queue grew to the end",
+        Some(true) | None => "",
+    };
+    Some(format!("{with} p95 {p95}, p99 {p99}, {failed} failed{grew}"))
 }

@@ -24,11 +24,16 @@ fn a_pod_less(of: &AtOneRate) -> Option<String> {
     let Some(less) = &of.with_a_pod_less else {
         return (of.pods == 1).then(|| "唯一の Pod を失うと何も残りません".to_string());
     };
-    let with = format!("{} Pod のうち {} 個が残ったとき", of.pods, less.pods_left);
+    let ended = if less.another_ended { "（別の Pod も終了）" } else { "" };
+    let with = format!("{} Pod のうち {} 個が残ったとき{ended}", of.pods, less.pods_left);
     if less.failed_share >= 1.0 {
         return Some(format!("{with}すべてのリクエストが失敗"));
     }
     let [p95, p99] = [less.latency_s_p95, less.latency_s_p99].map(figures::latency);
     let failed = figures::percent(less.failed_share);
-    Some(format!("{with} p95 {p95}、p99 {p99}、失敗 {failed}"))
+    let grew = match less.keeps_up {
+        Some(false) => "、待ち行列が最後まで伸び続け、さばききれません",
+        Some(true) | None => "",
+    };
+    Some(format!("{with} p95 {p95}、p99 {p99}、失敗 {failed}{grew}"))
 }

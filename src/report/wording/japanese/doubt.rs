@@ -38,7 +38,7 @@ pub fn advice(doubt: &Doubt) -> String {
         Doubt::Check(check) => finding::words(check).advice,
         Doubt::Session(doubt) => advice_on_session(doubt).into(),
         Doubt::Prediction(doubt) => of_predictions::advice(doubt),
-        Doubt::Cluster(doubt) => of_clusters::advice(doubt).into(),
+        Doubt::Cluster(doubt) => of_clusters::advice(doubt),
     }
 }
 

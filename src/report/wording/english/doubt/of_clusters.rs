@@ -24,7 +24,7 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
         ClusterDoubt::AutoscalerOwned { owner } => {
             format!("its autoscaler belongs to {owner}, which may set it anew in the middle")
         }
-        ClusterDoubt::VerticalAutoscaler { name } => format!(
+        ClusterDoubt::VerticalAutoscaler { name, .. } => format!(
             "the vertical autoscaler {name} changes what its pods request and may use when they \
              are made, and may evict them: their limits may not be those that the Deployment gives"
         ),
@@ -53,9 +53,12 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
     }
 }
 
+/// Of a vertical autoscaler, that it changes nothing by itself.
+const TO_RECOMMEND: &str = "{\"spec\":{\"updatePolicy\":{\"updateMode\":\"Off\"}}}";
+
 /// What to do.
-pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
-    match doubt {
+pub(super) fn advice(doubt: &ClusterDoubt) -> String {
+    let always = match doubt {
         ClusterDoubt::OnePodOfSeveral { .. } => {
             "several pods hold that many times as much, as long as what they share does"
         }
@@ -66,9 +69,11 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         ClusterDoubt::AutoscalerOwned { .. } => {
             "pause its owner for the time, as KEDA's autoscaling.keda.sh/paused does"
         }
-        ClusterDoubt::VerticalAutoscaler { .. } => {
-            "have it only recommend for the time, by its NAME: kubectl patch vpa NAME --type merge \
-             -p '{\"spec\":{\"updatePolicy\":{\"updateMode\":\"Off\"}}}'"
+        ClusterDoubt::VerticalAutoscaler { name, namespace } => {
+            return format!(
+                "have it only recommend for the time: kubectl patch vpa {name} --namespace \
+                 {namespace} --type merge -p '{TO_RECOMMEND}'"
+            );
         }
         ClusterDoubt::VariablesElsewhere { .. } => {
             "set them there afterwards, and not on the Deployment"
@@ -85,5 +90,20 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
              (--generators), or keep the app on a node of its own, by a nodeSelector and a taint \
              that its pods tolerate"
         }
+    };
+    always.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_vertical_autoscaler_still_can_be_typed_as_it_is() {
+        let (name, namespace) = ("auto".to_string(), "web".to_string());
+        let said = advice(&ClusterDoubt::VerticalAutoscaler { name, namespace });
+        let command = "kubectl patch vpa auto --namespace web --type merge -p \
+                       '{\"spec\":{\"updatePolicy\":{\"updateMode\":\"Off\"}}}'";
+        assert!(said.ends_with(command), "{said}");
     }
 }

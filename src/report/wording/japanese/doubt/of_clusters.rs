@@ -24,7 +24,7 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
         ClusterDoubt::AutoscalerOwned { owner } => {
             format!("オートスケーラーは {owner} のもので、途中で設定し直されることがあります")
         }
-        ClusterDoubt::VerticalAutoscaler { name } => format!(
+        ClusterDoubt::VerticalAutoscaler { name, .. } => format!(
             "垂直オートスケーラー {name} は Pod を作るときに requests と limits を変え、\
              Pod を退去させることもあります。制限が Deployment のものと違うおそれがあります"
         ),
@@ -51,9 +51,12 @@ pub(super) fn message(doubt: &ClusterDoubt) -> String {
     }
 }
 
+/// Of a vertical autoscaler, that it changes nothing by itself.
+const TO_RECOMMEND: &str = "{\"spec\":{\"updatePolicy\":{\"updateMode\":\"Off\"}}}";
+
 /// What to do.
-pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
-    match doubt {
+pub(super) fn advice(doubt: &ClusterDoubt) -> String {
+    let always = match doubt {
         ClusterDoubt::OnePodOfSeveral { .. } => {
             "複数の Pod は、共有するものが足りる限り、その数だけ倍の負荷に耐えます"
         }
@@ -64,10 +67,11 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
         ClusterDoubt::AutoscalerOwned { .. } => {
             "その間、所有者を止めてください（KEDA なら autoscaling.keda.sh/paused）"
         }
-        ClusterDoubt::VerticalAutoscaler { .. } => {
-            "その間、推奨値を出すだけにしてください（NAME はその名前）: \
-             kubectl patch vpa NAME --type merge \
-             -p '{\"spec\":{\"updatePolicy\":{\"updateMode\":\"Off\"}}}'"
+        ClusterDoubt::VerticalAutoscaler { name, namespace } => {
+            return format!(
+                "その間、推奨値を出すだけにしてください: kubectl patch vpa {name} --namespace \
+                 {namespace} --type merge -p '{TO_RECOMMEND}'"
+            );
         }
         ClusterDoubt::VariablesElsewhere { .. } => {
             "あとで Deployment ではなく、その場所で設定してください"
@@ -83,5 +87,6 @@ pub(super) fn advice(doubt: &ClusterDoubt) -> &'static str {
             "ほかのノードに空きを作ってください。ノードを増やすか、--generators を減らすか、\
              nodeSelector と、アプリの Pod だけが許容する taint で、アプリ専用のノードにします"
         }
-    }
+    };
+    always.to_string()
 }
