@@ -90,7 +90,7 @@ test-ecs: ## what tune --ecs and observe --cloudwatch ask of AWS, asked of moto'
 	$(CARGO) build --release --locked
 	@scripts/test-ecs target/release/sweetspot
 
-test-k8s: ## what needs a cluster, on a real Kubernetes made here for it: a control plane and two nodes (root, Go; 12 minutes)
+test-k8s: ## what needs a cluster, on a real Kubernetes made here for it: a control plane and two nodes (root, Go; 40 minutes)
 	@scripts/test-k8s
 
 test-arm64: ## the program for arm64, built here and tried under QEMU's user mode (rustup; 15 minutes)

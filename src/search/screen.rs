@@ -265,7 +265,7 @@ impl Screen {
     }
 }
 
-/// What a start of so many pods did without one of them; `None`: that was not measured.
+/// What a start of this many pods did without one of them; `None`: that was not measured.
 fn with_a_pod_less(summary: &TrialSummary, pods: u16) -> Option<WithAPodLess> {
     let load = &summary.summary;
     let is_measured = match &summary.failure {
