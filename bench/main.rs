@@ -16,6 +16,7 @@ mod search;
 mod sensitivity;
 mod simulator;
 mod tune;
+mod verdicts;
 mod zoo;
 
 use common::Result;
@@ -39,9 +40,10 @@ fn main() -> Result<()> {
         ["sensitivity"] => sensitivity::run(),
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
+        ["verdicts"] => verdicts::run(),
         ["zoo"] => zoo::run(),
         _ => Err("name one bench: aa, diagnosis, fleet, holds, load, model, monitor, observe, \
-             page, pairs, search, sensitivity, simulator, tune, zoo"
+             page, pairs, search, sensitivity, simulator, tune, verdicts, zoo"
             .into()),
     }
 }

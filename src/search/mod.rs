@@ -74,8 +74,8 @@ pub use objective::{Cost, Weighed};
 pub use plan::{KnobChange, SearchPlan, USUAL_THREADS, goal_from_unloaded};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch};
 pub use revisions::{
-    RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan, ShortBudget,
-    of_failures,
+    RevisionFigure, RevisionStart, Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan,
+    ShortBudget, of_failures,
 };
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 pub use starts::{

@@ -9,6 +9,7 @@
 
 mod answer;
 mod failures;
+mod starts;
 
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ use crate::terms::{
 };
 pub use answer::{RevisionFigure, RevisionsAnswer};
 pub use failures::of_failures;
+pub use starts::RevisionStart;
 
 /// What is compared, and within what.
 #[derive(Debug, Clone, PartialEq)]
@@ -263,7 +265,7 @@ impl Revisions {
     }
 
     /// More blocks would not change what is said.
-    fn is_sure(&self) -> bool {
+    pub fn is_sure(&self) -> bool {
         self.blocks.len() >= REVISION_BLOCKS_LEAST && self.answer().is_sure
     }
 

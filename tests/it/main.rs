@@ -6,6 +6,7 @@ mod bench_diagnosis;
 mod bench_load;
 mod bench_sensitivity;
 pub mod bench_tune;
+mod bench_verdicts;
 mod blocks;
 mod bootstrap;
 mod ci;

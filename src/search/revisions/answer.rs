@@ -262,8 +262,7 @@ mod tests {
 
     use super::*;
     use crate::model::Form;
-    use crate::search::fresh::Capacity;
-    use crate::search::revisions::{Breakdown, tests_plan};
+    use crate::search::revisions::{Breakdown, RevisionStart, tests_plan};
     use crate::stats::normal;
     use crate::terms::Reason;
 
@@ -386,17 +385,14 @@ mod tests {
     fn start(random: &mut Xoshiro256PlusPlus, sd_log: [f64; 4], cpu_ratio: f64) -> Seen {
         let [cpu, capacity, p95, memory] = sd_log
             .map(|sd_log| (sd_log * normal::quantile(random.random_range(1e-9..1.0 - 1e-9))).exp());
-        let capacity =
-            Capacity { rps: 100.0 * capacity, sd_log: 0.02, memory_bytes: None, latency: None };
-        Seen {
-            cpu_s: 10.0 * cpu * cpu_ratio,
-            completed: 1000,
-            capacity: Some(capacity),
-            p95_s: vec![0.1 * p95],
-            memory_bytes: Some((2e8 * memory) as u64),
+        let start = RevisionStart {
+            cpu_s: 0.01 * cpu * cpu_ratio,
+            capacity_rps: 100.0 * capacity,
+            p95_s: 0.1 * p95,
+            memory_bytes: (2e8 * memory) as u64,
             failed: (800, 0),
-            ..Seen::default()
-        }
+        };
+        start.into()
     }
 
     /// One block after the other, until it is sure or there are so many.
