@@ -4,11 +4,13 @@
 //! In: the files of this checkout. Out: findings. Every rule is also tried on a small bad sample,
 //! so that a rule which can't fail is found out.
 
+mod book;
 mod calls;
 mod circles;
 mod documents;
 mod imports;
 mod leftovers;
+mod packed;
 mod prose;
 mod shape;
 mod source;

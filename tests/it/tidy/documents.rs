@@ -172,7 +172,7 @@ fn secret_ci_steps(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The links of a line, each as it is written.
-fn links(line: &str) -> impl Iterator<Item = &str> {
+pub fn links(line: &str) -> impl Iterator<Item = &str> {
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
@@ -217,7 +217,8 @@ fn anchors(document: &str) -> BTreeSet<String> {
     spelled.collect()
 }
 
-const SUMMARY: &str = "docs/SUMMARY.md";
+/// The chapters of the book.
+pub const SUMMARY: &str = "docs/SUMMARY.md";
 
 fn outside_the_book(tree: &Tree) -> Vec<Finding> {
     let chapters: BTreeSet<String> =
@@ -290,7 +291,7 @@ fn untranslated(tree: &Tree) -> Vec<Finding> {
 }
 
 /// A link's target from the root.
-fn resolve(document: &str, target: &str) -> String {
+pub fn resolve(document: &str, target: &str) -> String {
     let mut parts: Vec<&str> = document.split('/').collect();
     parts.pop();
     for part in target.split('/').filter(|part| !part.is_empty() && *part != ".") {
