@@ -26,7 +26,7 @@ endif
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-arm64 test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-pods bench-monitor bench-model bench-advise bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-revisions bench-labs install clean help
+.PHONY: build ui record demo test test-long test-remote test-modern test-others test-ecs test-k8s test-arm64 test-vm test-readers lint audit sbom package book fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-fleet bench-pods bench-monitor bench-model bench-advise bench-observe bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-procedure bench-revisions bench-verdicts bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -70,9 +70,9 @@ record: ## record a real session of the demo app for the page's tests (2 minutes
 test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a virtual machine
 	@scripts/test-vm
 
-test-long: ## what make test leaves out: all published experiments, and a knob on a real app (10 minutes)
+test-long: ## what make test leaves out: all published experiments, a knob on a real app, and an ECS service twice for ten minutes (25 minutes)
 	@scripts/bootstrap test
-	SWEETSPOT_LONG=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab:: knobs:: revisions::
+	SWEETSPOT_LONG=1 RUST_TEST_THREADS=2 $(CARGO) test --locked --test it -- lab:: knobs:: revisions:: remote::ecs::what_cloudwatch
 
 test-remote: ## over a real ssh, of a Puma in a network namespace: a tune, after a kill, and the load from there (2 minutes, as root)
 	@scripts/bootstrap test-remote
@@ -154,10 +154,19 @@ bench-upgrade: ## what Puma's versions hold, and their latencies at equal rates:
 	    RELEASE=$$release scripts/in-modern scripts/bench-upgrade $(binary) | tail -n +3 || :; \
 	done
 
+bench-procedure: ## the published article's procedure on the tests' ECS and over a real ssh, and kills put back: BUDGET (12m), KILLS (3); root, half an hour
+	@scripts/bootstrap test-remote
+	$(CARGO) build --release --locked
+	@scripts/bench-procedure $(binary) $(or $(BUDGET),12m) $(or $(KILLS),3)
+
 bench-revisions: ## two revisions of an app, equal and 5 % apart: how often is it told right? (10 hours; KIND, EQUAL, SLOWER)
 	@scripts/bootstrap demo
 	$(CARGO) build --release --locked
 	@scripts/bench-revisions $(binary)
+
+bench-verdicts: ## how often `compare --revisions` says what of simulated pairs: the tables of docs/compare.md (some minutes of CPU)
+	@scripts/bootstrap build
+	$(CARGO) bench --locked --bench bench -- verdicts
 
 bench-sensitivity: ## what halving and doubling each of the search's figures does, CONSTANTS='NAME...' or all (10 hours)
 	@scripts/bootstrap build

@@ -2,7 +2,8 @@
 //! simulation with a known answer and virtual time; `kubernetes/` changes a Deployment where it
 //! runs, and has pods that generate a load; `remote/` changes an app that runs anywhere by commands
 //! of the user's, or by ours for a service of AWS (`ecs/`). What an app used where no process of
-//! ours may watch it is read by a shell there (`usage/`, `watching.rs`).
+//! ours may watch it is read by a shell there (`usage/`, `watching.rs`), or by what its platform
+//! recorded (`minutes.rs`).
 //!
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.
@@ -13,6 +14,7 @@ pub mod ecs;
 pub mod kubernetes;
 #[expect(clippy::disallowed_methods, reason = "starts processes here, and waits for them")]
 pub mod local;
+mod minutes;
 #[expect(clippy::disallowed_methods, reason = "makes files, for what is to be put back")]
 mod private;
 #[expect(clippy::disallowed_methods, reason = "runs commands, and waits for what they do")]

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::traffic::Url;
-use crate::place::ecs::ServiceName;
+use crate::place::ecs::{Reserved, ServiceName};
 use crate::place::remote::Host;
 use crate::terms::{Bytes, Configuration, Cores, PlanSource};
 
@@ -25,6 +25,8 @@ pub struct Remote {
     pub from: Option<Host>,
     /// What its platform says that it may use; `None`: the plan has to.
     pub has: Option<(Cores, Bytes)>,
+    /// What a whole task of it reserves; `None`: it is no service of ECS, or nobody has asked.
+    pub task: Option<Reserved>,
 }
 
 /// Whose commands change it.

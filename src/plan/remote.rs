@@ -111,7 +111,7 @@ pub fn subject(
     let app = App { command: Some(template), ..App::new(folder, Framework::Other, "") };
     let app = App { env: variables.into(), ..app };
     let from = settings.get(Key::From).map(|it| it.read(host).map(|it| it.value)).transpose()?;
-    let remote = Remote { url, commands, today, allows_public, by, from, has: None };
+    let remote = Remote { url, commands, today, allows_public, by, from, has: None, task: None };
     Ok(Some(Subject {
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),

@@ -43,6 +43,7 @@ fn of_remote(plan: &Plan, remote: &Remote, variables: Vec<String>) -> Vec<(StepT
                 (First, StepKind::NoteService { file }),
                 (First, StepKind::SuspendScaling),
                 (First, StepKind::ShortenDrain { seconds: SHORT_DRAIN.to_string() }),
+                (First, StepKind::MakeRoom),
                 (EachStart, StepKind::DeployRevision { variables }),
                 (AtEnd, StepKind::PutServiceBack),
             ]

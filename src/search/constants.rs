@@ -301,7 +301,8 @@ pub(super) const SOAK_PARTS: f64 = 12.0;
 /// an interruption loses a longer one. Judgement.
 pub(super) const SOAK_PART_LEAST_S: f64 = 10.0;
 pub(super) const SOAK_PART_MOST_S: f64 = 300.0;
-/// Between parts the server stands idle for about a second; its first one counts for no figure.
+/// Between parts the server stands idle for about a second, and after the first as long as a
+/// platform takes to record a minute; the first second of a part counts for no figure.
 pub(super) const SOAK_PART_WARM_UP: Duration = Duration::from_secs(1);
 /// More than so many attempts are not waited for.
 pub(super) const HOLD_ATTEMPTS: f64 = 3.0;

@@ -11,8 +11,11 @@ use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::load::{TlsOptions, TlsSettings};
 use crate::place::PlaceError;
+use crate::place::ecs;
 use crate::place::local::inherited_secrets;
-use crate::place::remote::{self, FILES_OF_HOST, ForHosts, Host, OnLoss, Ours, RemoteSettings};
+use crate::place::remote::{
+    self, FILES_OF_HOST, ForHosts, Host, OnLoss, Ours, Recorded, RemoteSettings, Unread,
+};
 use crate::plan::traffic::Scheme;
 use crate::plan::{Plan, Platform, Remote};
 use crate::report::{Reporter, Stored};
@@ -129,6 +132,7 @@ fn place(
         apply: commands.apply.clone(),
         ready: commands.ready.clone(),
         observe: commands.observe.clone(),
+        recorded: recorded(remote),
         restore: commands.restore.clone(),
         hands_on: remote.by != Platform::Any,
         ours: commands.check.clone().map(|check| Ours { check, tell }),
@@ -142,6 +146,16 @@ fn place(
         store: plan.store.clone(),
     };
     remote::Remote::new(settings, stop.clone())
+}
+
+/// How its platform is asked what it recorded of it; `None`: it records nothing.
+fn recorded(remote: &Remote) -> Option<Recorded> {
+    let Platform::Ecs(name) = &remote.by else { return None };
+    let (name, reserved) = (name.clone(), remote.task.unwrap_or_default());
+    Some(Box::new(move |range, stop: &StopSignal| {
+        ecs::minutes(&name, reserved, range, stop)
+            .map_err(|error| Unread { said: error.to_string(), is_lasting: error.is_lasting() })
+    }))
 }
 
 /// How another host is to send the loads.

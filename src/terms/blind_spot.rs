@@ -11,6 +11,9 @@ pub enum BlindSpot {
     NothingWatched,
     /// The user's command gave no shell to look by; what it printed last.
     NoShell { said: String },
+    /// What it used is what its platform recorded of all of it in the whole minutes within the
+    /// load: single workers are not seen.
+    OnlyWholeMinutes,
     /// `/proc/stat` cannot be read.
     CoresUnknown,
     /// The kernel keeps no scheduler statistics, which say how long processes waited for a core.

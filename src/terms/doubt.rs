@@ -76,6 +76,8 @@ pub enum LoadDoubt {
     LogLinesNotUnderstood { lines: u64, first_line: u64 },
     /// Something of the server could not be watched.
     NotSeen { what: Stated<BlindSpot> },
+    /// What the platform recorded of the app could not be read; `said`: why, in its own words.
+    MetricsUnread { said: String },
 }
 
 /// The search for a capacity did not get to its end.
@@ -331,6 +333,7 @@ impl LoadDoubt {
             Self::RareTargetsLeftOut { .. } => "rare_targets",
             Self::LogLinesNotUnderstood { .. } => "log_lines",
             Self::NotSeen { .. } => "not_seen",
+            Self::MetricsUnread { .. } => "metrics_unread",
         }
     }
 }

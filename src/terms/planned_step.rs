@@ -40,6 +40,9 @@ pub enum StepKind {
     SuspendScaling,
     /// Its target groups let a task that ends finish for so many seconds.
     ShortenDrain { seconds: String },
+    /// Where its limits for deployments leave no room to replace one task, none has to stay healthy
+    /// meanwhile.
+    MakeRoom,
     /// A revision of its task definition with these variables, of which one task runs.
     DeployRevision { variables: Vec<String> },
     /// All of the service that was changed is as it was again.

@@ -57,6 +57,12 @@ struct Elsewhere {
 
 impl Elsewhere {
     fn new() -> Self {
+        let elsewhere = Self::not_started();
+        assert!(elsewhere.script(&["1", "1"]).status().unwrap().success());
+        elsewhere
+    }
+
+    fn not_started() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let address = unused_address().to_string();
         let files = [
@@ -66,9 +72,7 @@ impl Elsewhere {
         ];
         write_files(folder.path(), &files);
         set_mode(&folder.path().join("run"), 0o755);
-        let elsewhere = Self { folder, url: format!("http://{address}") };
-        assert!(elsewhere.script(&["1", "1"]).status().unwrap().success());
-        elsewhere
+        Self { folder, url: format!("http://{address}") }
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -1,25 +1,40 @@
 //! The `aws` command, run once for each question.
 //!
 //! In: a service of AWS, an operation and its arguments. Out: its JSON. What it is to be given that
-//! may hold a secret goes to its standard input, so that none stands in a command line.
+//! may hold a secret goes to its standard input, so that none stands in a command line. It ends
+//! with whoever asks, also where that is killed: a change that it asks for again and again would
+//! else come after the service has been put back.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::process::{CommandExt, parent_id};
+use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::Value;
 use thiserror::Error;
+
+use crate::terms::StopSignal;
 
 /// Whose credentials it uses, which region and which endpoint its own variables say, as always.
 const PROGRAM: &str = "aws";
 
 /// What it is run with, unless the user has said otherwise: it waits and asks again by itself where
 /// AWS asks it to send less.
-const PATIENT: [(&str, &str); 2] = [("AWS_RETRY_MODE", "standard"), ("AWS_MAX_ATTEMPTS", "8")];
+const PATIENT: [(&str, &str); 2] = [("AWS_RETRY_MODE", "standard"), (ATTEMPTS, "8")];
+const ATTEMPTS: &str = "AWS_MAX_ATTEMPTS";
+
+/// What is asked in passing holds nobody up: it is tried twice, with so many seconds to reach AWS
+/// and to be answered.
+const IN_PASSING: [&str; 4] = ["--cli-connect-timeout", "5", "--cli-read-timeout", "10"];
+
+/// Between two looks whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What it says where the credentials may not do something, or are no longer good.
 const NOT_ALLOWED: [&str; 2] = ["AccessDenied", "UnauthorizedOperation"];
@@ -52,6 +67,13 @@ pub enum AwsError {
     Odd { operation: String, why: String },
 }
 
+impl AwsError {
+    /// Asked again in some minutes, it will be the same.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self, Self::NoProgram(_) | Self::NotAllowed { .. } | Self::Expired { .. })
+    }
+}
+
 /// Asks AWS, again and again for a minute where it wants less to be asked, and says so on standard
 /// error once. `input`: the whole request, beside or in place of arguments.
 ///
@@ -62,7 +84,26 @@ pub fn ask(
     arguments: &[&str],
     input: Option<&Value>,
 ) -> Result<Value, AwsError> {
-    again_and_again(|| ask_once(operation, arguments, input), say_throttled, thread::sleep)
+    let once = || {
+        let mut command = command(operation, arguments, input)?;
+        answer(operation, end_of(&mut command, &StopSignal::default()))
+    };
+    again_and_again(once, say_throttled, thread::sleep)
+}
+
+/// Asks AWS for what can be done without: without a word, for half a minute or so, and no longer
+/// than until the user wants to end.
+///
+/// # Errors
+/// As AWS's command says it.
+pub fn ask_in_passing(
+    operation: (&str, &str),
+    input: &Value,
+    stop: &StopSignal,
+) -> Result<Value, AwsError> {
+    let mut command = command(operation, &IN_PASSING, Some(input))?;
+    command.env(ATTEMPTS, "2");
+    answer(operation, end_of(&mut command, stop))
 }
 
 /// `say`: before each wait; of which operation.
@@ -91,11 +132,12 @@ fn say_throttled(operation: &str) {
     });
 }
 
-fn ask_once(
+/// A question.
+fn command(
     (service, operation): (&str, &str),
     arguments: &[&str],
     input: Option<&Value>,
-) -> Result<Value, AwsError> {
+) -> Result<Command, AwsError> {
     let mut command = Command::new(PROGRAM);
     command.args([service, operation]).args(arguments).args(["--output", "json"]);
     if input.is_some() {
@@ -109,7 +151,50 @@ fn ask_once(
     // Its second version would page.
     command.env("AWS_PAGER", "");
     command.stdin(given(input).map_err(AwsError::NoProgram)?);
-    let ended = command.output().map_err(AwsError::NoProgram)?;
+    let asker = std::process::id();
+    // SAFETY: prctl and getppid may be called between fork and exec, and nothing else is.
+    unsafe { command.pre_exec(move || die_with(asker)) };
+    Ok(command)
+}
+
+/// Asks the kernel to kill this process when the one that started it ends.
+fn die_with(asker: u32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have ended before we asked.
+    if parent_id() == asker { Ok(()) } else { Err(Errno::SRCH.into()) }
+}
+
+/// Runs it to its end, or kills it once the user wants to end.
+fn end_of(command: &mut Command, stop: &StopSignal) -> io::Result<Output> {
+    // Files rather than pipes: nobody has to read them meanwhile.
+    let (stdout, stderr) = (in_memory("stdout")?, in_memory("stderr")?);
+    let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if stop.is_raised() {
+            child.kill()?;
+            break child.wait()?;
+        }
+        thread::sleep(LOOK);
+    };
+    Ok(Output { status, stdout: all_of(stdout)?, stderr: all_of(stderr)? })
+}
+
+fn all_of(mut file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What it answers, by how it ended.
+fn answer(
+    (service, operation): (&str, &str),
+    ended: io::Result<Output>,
+) -> Result<Value, AwsError> {
+    let ended = ended.map_err(AwsError::NoProgram)?;
     let operation = format!("{service} {operation}");
     if !ended.status.success() {
         let said = String::from_utf8_lossy(&ended.stderr).trim().to_string();
@@ -127,9 +212,13 @@ fn ask_once(
 /// Its standard input: a file in memory rather than a pipe, since it reads it more than once.
 fn given(input: Option<&Value>) -> io::Result<Stdio> {
     let Some(input) = input else { return Ok(Stdio::null()) };
-    let mut file = File::from(memfd_create("request", MemfdFlags::CLOEXEC)?);
+    let mut file = in_memory("request")?;
     file.write_all(input.to_string().as_bytes())?;
     Ok(file.into())
+}
+
+fn in_memory(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
 }
 
 fn failed(operation: String, said: String) -> AwsError {
@@ -202,6 +291,18 @@ mod tests {
     }
 
     #[test]
+    fn a_question_is_read_to_its_end_however_long_and_given_up_where_the_user_wants_to_end() {
+        let mut long = Command::new("sh");
+        long.args(["-c", "head -c 200000 /dev/zero; echo no >&2; exit 3"]);
+        let ended = end_of(&mut long, &StopSignal::default()).unwrap();
+        assert_eq!((ended.status.code(), ended.stdout.len()), (Some(3), 200_000));
+        assert_eq!(ended.stderr, b"no\n");
+        let (mut slow, stop) = (Command::new("sleep"), StopSignal::default());
+        stop.raise();
+        assert_eq!(end_of(slow.arg("600"), &stop).unwrap().status.code(), None);
+    }
+
+    #[test]
     fn what_the_credentials_may_not_do_is_named_as_a_policy_has_it() {
         for (operation, said, expected) in [
             (
@@ -214,6 +315,7 @@ mod tests {
                 "(AccessDenied) when calling",
                 "elasticloadbalancing:ModifyTargetGroupAttributes",
             ),
+            ("cloudwatch get-metric-data", "(AccessDenied)", "cloudwatch:GetMetricData"),
             ("ecs describe-services", "(ExpiredTokenException)", "sign in again"),
             (
                 "ecs describe-services",

@@ -25,7 +25,7 @@ const ADDED: [&str; 9] = [
 const USUAL: [&str; 2] = ["WEB_CONCURRENCY", "RAILS_MAX_THREADS"];
 
 /// Of a core, as ECS counts.
-const UNITS: f64 = 1024.0;
+pub const UNITS: f64 = 1024.0;
 
 /// Added to a family's name for the time.
 const SUFFIX: &str = "-sweetspot";
@@ -39,6 +39,20 @@ pub struct Task {
     pub today: Option<Configuration>,
     /// The app's.
     pub container: String,
+    pub reserved: Reserved,
+}
+
+/// What a definition reserves for a whole task: that of which AWS tells what the task uses as a
+/// share.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Reserved {
+    /// `None`: it says none.
+    pub cores: Option<Cores>,
+    /// `None`: it says none, or containers of it say their own.
+    pub memory: Option<Bytes>,
+    /// The app's container may use memory of its own, and there are others: what all of them use
+    /// says nothing of it.
+    pub is_memory_apart: bool,
 }
 
 /// What of a task its app may use.
@@ -47,18 +61,7 @@ pub struct Task {
 /// The app's container is not known.
 pub fn task(definition: &Value, asked: Option<&str>) -> Result<Task, EcsError> {
     let container = container(definition, asked)?;
-    let number = |value: &Value| match value {
-        Value::String(text) => text.parse::<f64>().ok(),
-        other => other.as_f64(),
-    };
-    let size = |key: &str| {
-        let own = number(&container[key]).filter(|it| *it > 0.0);
-        own.or_else(|| number(&definition[key])).filter(|it| *it > 0.0)
-    };
-    // A container's own are its share while all are busy, and no limit.
-    let units = number(&definition["cpu"]).filter(|it| *it > 0.0);
-    let cores = || Cores::new(units? / UNITS).ok();
-    let memory = || Some(Bytes((size("memory")? as u64) << 20));
+    let memory = memory(container).or_else(|| memory(definition));
     let variable = |name: &str| {
         let all = container["environment"].as_array()?;
         let one = all.iter().find(|it| it["name"] == name)?;
@@ -67,8 +70,39 @@ pub fn task(definition: &Value, asked: Option<&str>) -> Result<Task, EcsError> {
     let threads = variable(USUAL[1]);
     let today = threads
         .and_then(|threads| Configuration::new(variable(USUAL[0]).unwrap_or(1), threads).ok());
-    let size = cores().zip(memory());
-    Ok(Task { size, today, container: name_of(container) })
+    // A container's own cores are its share while all are busy, and no limit.
+    let size = cores(definition).zip(memory);
+    let reserved = reserved(definition, container);
+    Ok(Task { size, today, container: name_of(container), reserved })
+}
+
+fn reserved(definition: &Value, container: &Value) -> Reserved {
+    let all = definition["containerDefinitions"].as_array().map_or(&[][..], Vec::as_slice);
+    let has_own = |it: &Value| amount(&it["memory"]).or(amount(&it["memoryReservation"])).is_some();
+    let is_memory_apart = all.len() > 1 && memory(container).is_some();
+    let memory = match all.iter().any(has_own) {
+        true => None,
+        false => memory(definition),
+    };
+    Reserved { cores: cores(definition), memory, is_memory_apart }
+}
+
+fn cores(definition: &Value) -> Option<Cores> {
+    Cores::new(amount(&definition["cpu"])? / UNITS).ok()
+}
+
+/// Of a task's definition or a container's.
+fn memory(of: &Value) -> Option<Bytes> {
+    Some(Bytes((amount(&of["memory"])? as u64) << 20))
+}
+
+/// A number above zero, which AWS may write as text.
+fn amount(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::String(text) => text.parse::<f64>().ok(),
+        other => other.as_f64(),
+    };
+    number.filter(|it| *it > 0.0)
 }
 
 /// The app's container.
@@ -213,17 +247,27 @@ mod tests {
 
     #[test]
     fn what_the_app_may_use_and_runs_with_is_read_of_its_own_container() {
+        let (cores, memory) = (Cores::new(1.0).unwrap(), Bytes(2 << 30));
         let expected = Task {
-            size: Some((Cores::new(1.0).unwrap(), Bytes(2 << 30))),
+            size: Some((cores, memory)),
             today: Configuration::new(1, 3).ok(),
             container: "web".into(),
+            reserved: Reserved { cores: Some(cores), memory: Some(memory), is_memory_apart: false },
         };
         assert_eq!(task(&definition(), None).unwrap(), expected);
         let mut own = definition();
         own["containerDefinitions"][0]["cpu"] = json!(512);
         own["containerDefinitions"][0]["memory"] = json!(512);
         let whole = Some((Cores::new(1.0).unwrap(), Bytes(512 << 20)));
-        assert_eq!(task(&own, Some("web")).unwrap().size, whole);
+        let web = task(&own, Some("web")).unwrap();
+        assert_eq!(web.size, whole);
+        let expected = Reserved { cores: Some(cores), memory: None, is_memory_apart: true };
+        assert_eq!(web.reserved, expected, "a share of what is unknown");
+        let reserved = task(&own, Some("logs")).unwrap().reserved;
+        assert!(!reserved.is_memory_apart, "it may use all of the task's");
+        let mut alone = own.clone();
+        alone["containerDefinitions"].as_array_mut().unwrap().truncate(1);
+        assert!(!task(&alone, None).unwrap().reserved.is_memory_apart);
         let logs = task(&definition(), Some("logs")).unwrap();
         assert_eq!((logs.container.as_str(), logs.today), ("logs", None));
         assert!(task(&definition(), Some("db")).unwrap_err().to_string().contains("web, logs"));

@@ -11,7 +11,7 @@ use super::aws::{AwsError, ask};
 use super::error::EcsError;
 use super::name::ServiceName;
 use super::record::Before;
-use super::service::{Rollout, Service};
+use super::service::{DeploymentConfiguration, Rollout, Service};
 
 /// Between two looks at a deployment.
 pub const LOOK: Duration = Duration::from_secs(2);
@@ -21,6 +21,10 @@ pub const GRACE_S: u32 = 24 * 60 * 60;
 
 /// One task is tuned, so that what is measured is what one has.
 pub const TASKS: u32 = 1;
+
+/// The share of tasks that stay healthy in a deployment, in percent, while a service is tuned whose
+/// own limits leave no room: its task may end before the next one is there.
+pub const NONE_HEALTHY: u32 = 0;
 
 /// A service as it is now.
 ///
@@ -68,6 +72,22 @@ pub fn update(
     if let Some(grace_s) = grace_s {
         request["healthCheckGracePeriodSeconds"] = json!(grace_s);
     }
+    Ok(ask(("ecs", "update-service"), &[], Some(&request)).map(drop)?)
+}
+
+/// Has so many percent of its tasks stay healthy while it is deployed; all else of how that is done
+/// stays. No deployment begins.
+///
+/// # Errors
+/// As AWS says it.
+pub fn keep_healthy(name: &ServiceName, service: &Service, percent: u32) -> Result<(), EcsError> {
+    let now = service.deployment_configuration.clone().unwrap_or_default();
+    let then = DeploymentConfiguration { minimum_healthy_percent: Some(percent), ..now };
+    let request = json!({
+        "cluster": name.cluster,
+        "service": name.service,
+        "deploymentConfiguration": then,
+    });
     Ok(ask(("ecs", "update-service"), &[], Some(&request)).map(drop)?)
 }
 

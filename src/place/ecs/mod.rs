@@ -7,6 +7,7 @@
 
 mod around;
 mod aws;
+pub mod cloudwatch;
 mod definition;
 mod deploying;
 mod error;
@@ -14,6 +15,7 @@ mod name;
 mod record;
 mod restore;
 mod service;
+mod used;
 
 use std::io;
 use std::path::Path;
@@ -24,13 +26,16 @@ use serde_json::Value;
 
 pub use self::around::SHORT_DRAIN;
 pub use self::aws::{AwsError, ask};
-pub use self::definition::Task;
-use self::deploying::{GRACE_S, LOOK, TASKS, definition_of, describe, update, wait};
+pub use self::definition::{Reserved, Task};
+use self::deploying::{
+    GRACE_S, LOOK, NONE_HEALTHY, TASKS, definition_of, describe, keep_healthy, update, wait,
+};
 pub use self::error::EcsError;
 pub use self::name::{NoServiceName, ServiceName};
 use self::record::Before;
 pub use self::restore::{Left, Restored, restore};
 use self::service::Service;
+pub use self::used::minutes;
 
 /// For a setting to be what the service runs, where nobody says how long; and so much sooner than
 /// whoever has this run gives it up.
@@ -72,7 +77,7 @@ pub fn apply(
         }
     };
     if before.deployment.is_none() {
-        hold_still(name, &before)?;
+        hold_still(name, (&before, &service))?;
     }
     let (definition, tags) = definition_of(&before.definition)?;
     let container = definition::task(&definition, name.container.as_deref())?.container;
@@ -151,7 +156,7 @@ fn untouched(name: &ServiceName, service: &Service) -> Result<Value, EcsError> {
 /// Keeps from it what else would change it or hold it up. Done until a setting has come up, since
 /// who did it first may have been killed in the middle; what is no longer as it was written down is
 /// done already, or somebody else's, and stays.
-fn hold_still(name: &ServiceName, before: &Before) -> Result<(), EcsError> {
+fn hold_still(name: &ServiceName, (before, now): (&Before, &Service)) -> Result<(), EcsError> {
     if before.suspended.is_some() && around::suspended(name)? == before.suspended {
         around::suspend(name, &around::all_of_it(true))?;
     }
@@ -159,6 +164,10 @@ fn hold_still(name: &ServiceName, before: &Before) -> Result<(), EcsError> {
         if around::drain(group)?.as_ref() == Some(seconds) {
             around::set_drain(group, SHORT_DRAIN)?;
         }
+    }
+    let least = before.least_healthy_percent;
+    if least.is_some() && now.least_healthy_percent() == least {
+        keep_healthy(name, now, NONE_HEALTHY)?;
     }
     Ok(())
 }
@@ -179,6 +188,7 @@ fn look(name: &ServiceName, service: &Service) -> Result<Before, EcsError> {
         own_family: definition::own_family(&definition),
         desired_count: service.desired_count,
         grace_s,
+        least_healthy_percent: service.without_room_for(TASKS),
         suspended: around::suspended(name)?,
         definition: service.task_definition.clone(),
         drains,
@@ -211,6 +221,7 @@ mod tests {
             own_family: "shop-sweetspot".into(),
             desired_count: 2,
             grace_s: None,
+            least_healthy_percent: None,
             suspended: None,
             drains: Vec::new(),
             deployment: deployment.map(str::to_string),

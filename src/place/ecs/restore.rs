@@ -9,7 +9,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::around::{self, SHORT_DRAIN};
-use super::deploying::{GRACE_S, TASKS, deregister, describe, update, wait};
+use super::aws::AwsError;
+use super::deploying::{
+    GRACE_S, NONE_HEALTHY, TASKS, deregister, describe, keep_healthy, update, wait,
+};
 use super::error::EcsError;
 use super::name::ServiceName;
 use super::record::Before;
@@ -42,6 +45,11 @@ pub enum Left {
         before_s: u32,
         now_s: u32,
     },
+    /// How many of its tasks stay healthy while it is deployed, in percent.
+    Healthy {
+        before: u32,
+        now: u32,
+    },
     /// How long a target group lets a task that ends finish.
     Drain {
         group: String,
@@ -68,6 +76,11 @@ impl fmt::Display for Left {
                 "the grace period for health checks is left at {now_s} s, as somebody else set it \
                  meanwhile (it was {before_s} s)"
             ),
+            Self::Healthy { before, now } => write!(
+                f,
+                "the share of its tasks that stay healthy in a deployment is left at {now} %, as \
+                 somebody else set it meanwhile (it was {before} %)"
+            ),
             Self::Drain { group, before_s, now_s } => write!(
                 f,
                 "the time in which target group {group} lets a task finish is left at {now_s} s, \
@@ -92,7 +105,8 @@ pub fn restore(at: &Path) -> Result<Option<Restored>, EcsError> {
     before.refuse_elsewhere(&now.task_definition)?;
     let mut left = Vec::new();
     let goal = goal(&before, &now, &mut left);
-    let deployed = deploy(&name, (&before, &now), goal);
+    let deployed = deploy(&name, (&before, &now), goal)
+        .and_then(|()| put_least_healthy_back(&name, &before, &mut left));
     // Not before that: what ran with our settings would be given all its time to end. And whatever
     // came of it: what does not come up is not to be left without its scaling.
     let drained = put_drains_back(&before, &mut left);
@@ -128,14 +142,15 @@ fn goal<'a>(before: &'a Before, now: &'a Service, left: &mut Vec<Left>) -> Goal<
     }
     let tasks = if is_ours { before.desired_count } else { now.desired_count };
     let now_s = now.health_check_grace_period_seconds.unwrap_or(0);
-    let grace_s = before.grace_s.filter(|_| now_s == GRACE_S);
-    if let (Some(before_s), None) = (before.grace_s.filter(|it| *it != now_s), grace_s) {
+    let grace_s = before.grace_s.filter(|it| [GRACE_S, *it].contains(&now_s));
+    if let (Some(before_s), None) = (before.grace_s, grace_s) {
         left.push(Left::Grace { before_s, now_s });
     }
     Goal { definition, tasks, grace_s }
 }
 
-/// Has it run that, and waits until it does.
+/// Has it run that, and waits until it does. Also where it is said to run it: AWS may tell for a
+/// moment more what it was before a setting of ours.
 fn deploy(
     name: &ServiceName,
     (before, now): (&Before, &Service),
@@ -143,10 +158,48 @@ fn deploy(
 ) -> Result<(), EcsError> {
     // Tasks that did not start count against a deployment until there is another; somebody else's
     // is theirs to begin again.
-    let has_failed = matches!(now.rollout(goal.definition), Rollout::Failed { .. });
+    let rollout = now.rollout(goal.definition);
+    let has_failed = matches!(rollout, Rollout::Failed { .. });
     let is_begun_again = has_failed && goal.definition == before.definition;
-    update(name, (goal.definition, goal.tasks), goal.grace_s, is_begun_again)?;
+    let asked = update(name, (goal.definition, goal.tasks), goal.grace_s, is_begun_again);
+    let now_s = now.health_check_grace_period_seconds.unwrap_or(0);
+    let is_there = rollout == Rollout::Done
+        && now.desired_count == goal.tasks
+        && goal.grace_s.is_none_or(|it| it == now_s);
+    if is_there && is_refused(&asked) {
+        return Ok(());
+    }
+    asked?;
     wait(name, (goal.definition, before), (PATIENCE, "")).map(drop)
+}
+
+/// A right is missing: without it no setting of ours was deployed either. Where all is said to be
+/// as it was, that is no trouble.
+fn is_refused(asked: &Result<(), EcsError>) -> bool {
+    matches!(asked, Err(EcsError::Aws(AwsError::NotAllowed { .. })))
+}
+
+/// Only once it runs what it ran: with its own limits it may have no room for that either.
+fn put_least_healthy_back(
+    name: &ServiceName,
+    before: &Before,
+    left: &mut Vec<Left>,
+) -> Result<(), EcsError> {
+    let Some(then) = before.least_healthy_percent else { return Ok(()) };
+    let service = describe(name)?;
+    match service.least_healthy_percent() {
+        // Told as it was, it may be from before a setting of ours.
+        Some(now) if [NONE_HEALTHY, then].contains(&now) => {
+            let asked = keep_healthy(name, &service, then);
+            if !(now == then && is_refused(&asked)) {
+                asked?;
+            }
+        }
+        Some(now) => left.push(Left::Healthy { before: then, now }),
+        // It says none any more.
+        None => {}
+    }
+    Ok(())
 }
 
 fn put_drains_back(before: &Before, left: &mut Vec<Left>) -> Result<(), EcsError> {
@@ -201,6 +254,7 @@ mod tests {
             own_family: "shop-sweetspot".into(),
             desired_count: 2,
             grace_s: Some(30),
+            least_healthy_percent: None,
             suspended: None,
             drains: Vec::new(),
             deployment: None,
@@ -229,7 +283,7 @@ mod tests {
     fn what_a_session_has_set_is_put_back_also_where_a_part_of_it_is_already() {
         let all = ("shop:7".to_string(), 2, Some(30), Vec::new());
         assert_eq!(of("shop-sweetspot:3", 1, Some(GRACE_S)), all);
-        assert_eq!(of("shop:7", 2, Some(30)), (all.0.clone(), 2, None, Vec::new()));
+        assert_eq!(of("shop:7", 2, Some(30)), all);
         assert_eq!(of("shop:7", 1, Some(GRACE_S)), all);
     }
 
@@ -249,6 +303,7 @@ mod tests {
             (others[0].clone(), &["3", "was 2"]),
             (others[1].clone(), &["0 s", "was 30 s"]),
             (drain, &["arn:group", "60 s", "was 300 s"]),
+            (Left::Healthy { before: 100, now: 50 }, &["50 %", "was 100 %"]),
             (Left::Scaling, &["scaling"]),
         ] {
             let said = left.to_string();

@@ -2,7 +2,8 @@
 //!
 //! In: what `describe-services` answers. Out: figures and a judgement. Only computes.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::error::EcsError;
 use super::name::ServiceName;
@@ -59,9 +60,32 @@ pub struct Controller {
     pub kind: String,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+/// How it is deployed; written as AWS takes it to change that.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DeploymentConfiguration {
+    #[serde(skip_serializing)]
     pub strategy: Option<String>,
+    /// Of the tasks that it is to have, how many stay healthy meanwhile, rounded up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_healthy_percent: Option<u32>,
+    /// How many may be there meanwhile, rounded down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum_percent: Option<u32>,
+    /// These go along as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deployment_circuit_breaker: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alarms: Option<Value>,
+}
+
+impl DeploymentConfiguration {
+    /// So many tasks can be replaced: one may go before another is there, or come before it goes.
+    fn has_room_for(&self, tasks: u32) -> bool {
+        let least = (tasks * self.minimum_healthy_percent.unwrap_or(100)).div_ceil(100);
+        let most = tasks * self.maximum_percent.unwrap_or(200) / 100;
+        least < most
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -126,6 +150,18 @@ impl Service {
             .find_map(|(said, usual)| said.filter(|it| *it != usual))
     }
 
+    /// The least share of tasks that stay healthy while it is deployed, in percent, where because
+    /// of it so many could not be replaced.
+    pub fn without_room_for(&self, tasks: u32) -> Option<u32> {
+        let limits = self.deployment_configuration.as_ref()?;
+        limits.minimum_healthy_percent.filter(|_| !limits.has_room_for(tasks))
+    }
+
+    /// The least share of tasks that stay healthy while it is deployed, in percent.
+    pub fn least_healthy_percent(&self) -> Option<u32> {
+        self.deployment_configuration.as_ref()?.minimum_healthy_percent
+    }
+
     /// How far it has come to run this revision, an ARN.
     pub fn rollout(&self, wanted: &str) -> Rollout {
         let is_of_it = |it: &&Deployment| it.task_definition == wanted;
@@ -146,7 +182,9 @@ impl Service {
             return Rollout::Others { definition: primary.task_definition.clone() };
         }
         let is_over = primary.rollout_state.as_deref() != Some(IN_PROGRESS);
-        let is_whole = primary.running_count == primary.desired_count && primary.pending_count == 0;
+        let wanted = [primary.desired_count, self.desired_count];
+        let is_whole =
+            wanted.iter().all(|it| *it == primary.running_count) && primary.pending_count == 0;
         match self.deployments.len() == 1 && is_over && is_whole {
             true => Rollout::Done,
             false => Rollout::GoesOn,
@@ -201,6 +239,46 @@ mod tests {
         assert_eq!(service(json!([young])).rollout("arn:2"), Rollout::GoesOn);
         let others = Rollout::Others { definition: "arn:2".into() };
         assert_eq!(service(json!([ours])).rollout("arn:3"), others);
+    }
+
+    #[test]
+    fn a_deployment_of_fewer_tasks_than_the_service_is_to_have_is_not_done() {
+        let mut two = service(json!([deployment("PRIMARY", "arn:2", 1)]));
+        two.desired_count = 2;
+        assert_eq!(two.rollout("arn:2"), Rollout::GoesOn);
+    }
+
+    #[test]
+    fn limits_leave_no_room_where_as_many_have_to_be_there_as_may_be() {
+        for (least, most, is_stuck) in [
+            (Some(100), Some(200), false),
+            (None, None, false),
+            (Some(0), Some(100), false),
+            (Some(50), Some(200), false),
+            (Some(100), Some(100), true),
+            (Some(50), Some(100), true),
+            (Some(100), Some(150), true),
+        ] {
+            let mut of = service(json!([]));
+            let breaker = json!({"enable": true, "rollback": true});
+            of.deployment_configuration = Some(DeploymentConfiguration {
+                strategy: Some("ROLLING".into()),
+                minimum_healthy_percent: least,
+                maximum_percent: most,
+                deployment_circuit_breaker: Some(breaker.clone()),
+                alarms: None,
+            });
+            let expected = least.filter(|_| is_stuck);
+            assert_eq!(of.without_room_for(1), expected, "{least:?} to {most:?}");
+            let written = serde_json::to_value(of.deployment_configuration).unwrap();
+            assert_eq!(written["deploymentCircuitBreaker"], breaker);
+            assert_eq!(written["minimumHealthyPercent"], json!(least));
+            assert!(written.get("alarms").is_none() && written.get("strategy").is_none());
+        }
+        let mut two = service(json!([]));
+        let limits = json!({"minimumHealthyPercent": 50, "maximumPercent": 100});
+        two.deployment_configuration = serde_json::from_value(limits).unwrap();
+        assert_eq!(two.without_room_for(2), None);
     }
 
     #[test]

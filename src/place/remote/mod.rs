@@ -9,6 +9,7 @@ mod command;
 mod host;
 mod note;
 mod put_back;
+mod recorded;
 mod settings;
 mod shell;
 
@@ -23,9 +24,12 @@ use self::command::{Order, Ran};
 use self::note::{Note, NoteError, Written};
 pub use self::put_back::{PutBack, restore};
 use self::put_back::{in_words, put_back};
+pub use self::recorded::{Recorded, Unread};
+use self::recorded::{Records, now_s};
 pub use self::settings::{Destination, Occasion, Ours, RemoteSettings, Tell, boot_patience};
 use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
+use super::minutes::Measured;
 use super::watching;
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::files::{make_own_folder, replace};
@@ -36,8 +40,8 @@ use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
     BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark, Configuration, LiveSecond,
-    LoadSecond, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest, StopSignal, Target, Task,
-    Variant, Warning,
+    LoadDoubt, LoadSecond, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest, StopSignal,
+    Target, Task, Variant, Warning,
 };
 
 /// The exit status by which a command of ours says that the session cannot go on, whatever setting
@@ -73,6 +77,8 @@ pub struct Remote {
     running: Option<Running>,
     /// Sends the loads, from the first one on, where another host does.
     away: Option<Away>,
+    /// What its platform recorded of it; `None`: it does not.
+    records: Option<Records>,
     /// Cores of the machine that it runs on; `None`: nobody could look.
     processors: Option<u32>,
     born: Instant,
@@ -105,12 +111,14 @@ impl Remote {
         let Machine { cpu_model, kernel, .. } = &mut settings.machine;
         seen.cpu_model.into_iter().for_each(|it| *cpu_model = it);
         seen.kernel.into_iter().for_each(|it| *kernel = it);
+        let records = settings.recorded.take().map(Records::new);
         Ok(Self {
             settings,
             stop,
             changed: None,
             running: None,
             away: None,
+            records,
             processors: seen.processors,
             born: Instant::now(),
         })
@@ -331,8 +339,11 @@ impl Place for Remote {
         &self.settings.machine
     }
 
+    /// Without the time in which a platform was asked what it recorded: nothing is measured then,
+    /// and no budget is to pay for it.
     fn elapsed(&self) -> Duration {
-        self.born.elapsed()
+        let taken = self.records.as_ref().map_or(Duration::ZERO, Records::taken);
+        self.born.elapsed().saturating_sub(taken)
     }
 
     fn warnings(&self) -> Vec<Warning> {
@@ -343,6 +354,13 @@ impl Place for Remote {
             there.map(|usable_cores| MachineDoubt::FewerCores { asked_cores: cores, usable_cores });
         let shared = self.is_here().then_some(shared);
         shared.into_iter().chain(fewer).map(Warning::from).collect()
+    }
+
+    fn noticed(&self) -> Vec<Warning> {
+        let Some(said) = self.records.as_ref().and_then(Records::unread) else { return Vec::new() };
+        let lines: Vec<String> = said.lines().map(str::to_string).collect();
+        let said = self.settings.secrets.mask_lines(&lines).join("; ");
+        vec![LoadDoubt::MetricsUnread { said }.into()]
     }
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
@@ -386,6 +404,7 @@ impl Place for Remote {
             Ok(()) => {
                 let boot = began.elapsed();
                 self.running = Some(Running { configuration, shell: None });
+                self.records.iter_mut().for_each(Records::start);
                 Ok(Started::Ready { boot })
             }
         }
@@ -430,10 +449,19 @@ impl Place for Remote {
                 self.away.insert(away).send(offer, &self.stop, watch)?
             }
         };
+        let origin_s = now_s() - origin.elapsed().as_secs_f64();
         let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
         let secrets = &self.settings.secrets;
-        let monitor = shell.map_or_else(watching::nothing, |shell| shell.record(origin, secrets));
+        let mut monitor =
+            shell.map_or_else(watching::nothing, |shell| shell.record(origin, secrets));
         self.check()?;
+        if let Some(records) = self.records.as_mut().filter(|_| monitor.seconds.is_empty()) {
+            let measured = Measured::of(origin_s, &load.run);
+            let tell = |line: &str| {
+                self.settings.ours.iter().for_each(|it| (it.tell)(Occasion::Measuring, line));
+            };
+            records.add(&mut monitor, (measured, cores), &self.stop, &tell);
+        }
         Ok(Observed { load, monitor, failure: None })
     }
 

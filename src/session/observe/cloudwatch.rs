@@ -6,19 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::counted::{self, Counted};
-use super::range::{Blocks, Range, time};
+use super::range::{Blocks, Range};
 use crate::observe::Observed;
+use crate::place::ecs::cloudwatch::{GET_DATA, Metric, SERVICE, data_request, points};
 use crate::place::ecs::{AwsError, ask};
-use crate::plan::traffic::parse_time;
 use crate::report::outside::line;
 use crate::terms::{CompareNote, Side};
 
 const NAMESPACE: &str = "AWS/ApplicationELB";
-const SERVICE: &str = "cloudwatch";
 /// From the request's leaving the load balancer to the reply's head, seconds.
 const RESPONSE_TIME: &str = "TargetResponseTime";
 /// What is asked for: by which name we know the answer, the metric and its statistic.
@@ -94,7 +93,7 @@ pub fn read(
     if blocks.block_s % MINUTE_S != 0 {
         return Err(CloudWatchError::Block);
     }
-    let answer = ask((SERVICE, "get-metric-data"), &[], Some(&request(of, blocks)))?;
+    let answer = ask(GET_DATA, &[], Some(&request(of, blocks)))?;
     let nothing =
         || CloudWatchError::Nothing { side, name: of.name.clone(), range: blocks.range() };
     Ok((observed(&answer, blocks).ok_or_else(nothing)?, remarks(&answer)))
@@ -156,21 +155,14 @@ pub fn find<'a>(
 
 /// All figures of one side, as `get-metric-data` takes it.
 fn request(of: &Balanced, blocks: Blocks) -> Value {
-    let query = |(id, metric, statistic): (&str, &str, &str)| {
-        let metric = json!({
-            "Namespace": NAMESPACE, "MetricName": metric, "Dimensions": of.dimensions,
-        });
-        json!({
-            "Id": id,
-            "MetricStat": {"Metric": metric, "Period": blocks.block_s, "Stat": statistic},
-        })
-    };
-    json!({
-        "StartTime": time(blocks.start_s),
-        "EndTime": time(blocks.end_s()),
-        "ScanBy": "TimestampAscending",
-        "MetricDataQueries": ASKED.map(query),
-    })
+    let metrics = ASKED.map(|(id, name, statistic)| Metric {
+        id,
+        namespace: NAMESPACE,
+        name,
+        dimensions: &of.dimensions,
+        statistic,
+    });
+    data_request(&metrics, (blocks.start_s, blocks.end_s()), blocks.block_s)
 }
 
 /// `None`: no request was counted.
@@ -179,26 +171,15 @@ fn observed(answer: &Value, blocks: Blocks) -> Option<Observed> {
     counted::observed(Counted { p95_s, requests, failed }, blocks)
 }
 
-/// A value a block. An answer in several pages has the same name several times.
+/// A value a block.
 fn values(answer: &Value, id: &str, blocks: Blocks) -> Vec<Option<f64>> {
     let mut values = vec![None; blocks.count];
-    let results = answer["MetricDataResults"].as_array().into_iter().flatten();
-    for result in results.filter(|result| result["Id"] == id) {
-        let times = result["Timestamps"].as_array().into_iter().flatten();
-        let each = result["Values"].as_array().into_iter().flatten();
-        for (time, value) in times.zip(each) {
-            if let Some(block) = seconds(time).and_then(|second| blocks.index(second)) {
-                values[block] = value.as_f64();
-            }
+    for (second, value) in points(answer, id) {
+        if let Some(block) = blocks.index(second) {
+            values[block] = Some(value);
         }
     }
     values
-}
-
-/// Since 1970. The command writes a time as the service sent it, which may be a number.
-fn seconds(time: &Value) -> Option<i64> {
-    let of_text = || Some(parse_time(time.as_str()?)?.div_euclid(1_000_000_000));
-    time.as_f64().map(|seconds| seconds as i64).or_else(of_text)
 }
 
 fn remarks(answer: &Value) -> Vec<CompareNote> {
@@ -209,6 +190,8 @@ fn remarks(answer: &Value) -> Vec<CompareNote> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::terms::FigureKind;
 

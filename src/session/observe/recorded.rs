@@ -47,10 +47,7 @@ pub fn of_prometheus(
 ) -> Result<(BlocksOfBoth, Recorded), ObserveError> {
     let now_s = prometheus.now_s()?;
     let (both, mut notes) = blocks(question, now_s as i64, None)?;
-    let ahead_s = now_s - our_now_s as f64;
-    if ahead_s.abs() > CLOCKS_QUIET_S {
-        notes.push(CompareNote::ClocksApart { ahead_s });
-    }
+    notes.extend(clocks_apart(now_s - our_now_s as f64));
     let sides = [
         OneSide::new(Side::A, &question.a, both.a),
         OneSide::new(Side::B, question.b.as_ref().unwrap_or(&question.a), both.b),
@@ -76,6 +73,11 @@ pub fn of_prometheus(
     let remarks = prometheus.remarks().into_iter();
     recorded.notes.extend(remarks.map(|text| CompareNote::SourceWarned { text }));
     Ok((both, recorded))
+}
+
+/// What there is to say of a clock that is ahead of ours by so much.
+fn clocks_apart(ahead_s: f64) -> Option<CompareNote> {
+    (ahead_s.abs() > CLOCKS_QUIET_S).then_some(CompareNote::ClocksApart { ahead_s })
 }
 
 /// A selector may stand in its braces.
@@ -215,4 +217,17 @@ fn look_at_buckets(
         recorded.notes.push(CompareNote::BucketWide { figure, low_s, high_s });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_that_are_apart_are_said_whichever_is_ahead() {
+        for (ahead_s, is_said) in [(0.0, false), (4.9, false), (5.1, true), (-600.0, true)] {
+            let expected = is_said.then_some(CompareNote::ClocksApart { ahead_s });
+            assert_eq!(clocks_apart(ahead_s), expected, "{ahead_s}");
+        }
+    }
 }

@@ -39,36 +39,38 @@ fn an_app_elsewhere_is_put_back_whenever_its_session_was_killed() {
 
 #[test]
 fn a_service_of_ecs_is_put_back_whenever_its_session_was_killed() {
-    let account = Account::new();
     let mut seed = 2030;
-    for _ in 0..kills() {
-        kill_at_some_moment(account.tune("8", &["--fresh-session"]), 8.0, &mut seed);
-        account.restore().assert_code(0);
-        account.assert_as_before();
+    for account in Account::with_and_without_room() {
+        for _ in 0..kills().div_ceil(2) {
+            kill_at_some_moment(account.tune("8", &["--fresh-session"]), 8.0, &mut seed);
+            account.restore().assert_code(0);
+            account.assert_as_before();
+        }
+        account.site.nothing_left.check();
     }
-    account.site.nothing_left.check();
 }
 
 /// What puts it back is killed too, with the command that it runs.
 #[test]
 fn a_service_of_ecs_is_put_back_whenever_its_restore_was_killed() {
-    let account = Account::new();
     let mut seed = 2031;
-    for number in 0..kills() {
-        account.kill_a_tune();
-        let restore = account.site.command(&["restore"]);
-        let mut running = Running::begin(account.with_tools(restore));
-        let moment = Duration::from_secs_f64(3.0 * random(&mut seed));
-        // It may be over before.
-        running.wait_for("no line says this", moment);
-        running.signal(libc::SIGKILL);
-        running.end();
-        kill_command_of(&account.site);
-        let restored = account.restore();
-        assert_eq!(restored.code, Some(0), "kill {number}: {restored:?}");
-        account.assert_as_before();
+    for account in Account::with_and_without_room() {
+        for number in 0..kills().div_ceil(2) {
+            account.kill_a_tune();
+            let restore = account.site.command(&["restore"]);
+            let mut running = Running::begin(account.with_tools(restore));
+            let moment = Duration::from_secs_f64(3.0 * random(&mut seed));
+            // It may be over before.
+            running.wait_for("no line says this", moment);
+            running.signal(libc::SIGKILL);
+            running.end();
+            kill_command_of(&account.site);
+            let restored = account.restore();
+            assert_eq!(restored.code, Some(0), "kill {number}: {restored:?}");
+            account.assert_as_before();
+        }
+        account.site.nothing_left.check();
     }
-    account.site.nothing_left.check();
 }
 
 /// The command that a killed `restore` has left, where it still runs.

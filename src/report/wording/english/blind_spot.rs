@@ -10,6 +10,11 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::NoShell { said } => {
             format!("the command of --observe gave no shell to look by: {said}")
         }
+        BlindSpot::OnlyWholeMinutes => {
+            "what the app used is CloudWatch's figure of its task, all containers together, in \
+             the whole minutes within the load: single workers are not seen"
+                .into()
+        }
         BlindSpot::CoresUnknown => {
             "/proc/stat cannot be read, so nothing is known of the cores".into()
         }

@@ -125,14 +125,19 @@ impl PlanPhrases for English {
             StepKind::ShortenDrain { seconds } => {
                 format!("its target groups let a task that ends finish for {seconds} s")
             }
+            StepKind::MakeRoom => {
+                "where its limits for deployments leave no room to replace one task, it may end \
+                 before the next is there"
+                    .into()
+            }
             StepKind::DeployRevision { variables } => format!(
                 "a revision of its task definition with {} is registered, and one task of it \
-                 deployed, with a day of grace for health checks",
+                 deployed in place of all that run, with a day of grace for health checks",
                 variables.join(", ")
             ),
             StepKind::PutServiceBack => {
-                "the service runs what it ran, with as many tasks; its scaling, target groups and \
-                 grace are as they were, and our revisions are gone"
+                "the service runs what it ran, with as many tasks; its scaling, target groups, \
+                 grace and limits are as they were, and our revisions are gone"
                     .into()
             }
             StepKind::TakeDeployment { name } => format!(

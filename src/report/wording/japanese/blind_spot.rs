@@ -10,6 +10,9 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::NoShell { said } => {
             format!("--observe のコマンドからシェルを得られませんでした: {said}")
         }
+        BlindSpot::OnlyWholeMinutes => "アプリの使用量は CloudWatch の値で、負荷の間の 1 分単位、タスクの全コンテナの合計です。\
+             ワーカーごとの値は見えません"
+            .into(),
         BlindSpot::CoresUnknown => "/proc/stat が読めないため、コアのことは何もわかりません".into(),
         BlindSpot::CoreWaitsUnknown => {
             "このカーネルはスケジューラーの統計を取らないため、コア待ちは見えません".into()

@@ -127,26 +127,30 @@ impl PlanPhrases for Japanese {
             StepKind::ShortenDrain { seconds } => {
                 format!("ターゲットグループの登録解除の待ち時間を {seconds} 秒に")
             }
+            StepKind::MakeRoom => "デプロイの制限でタスク 1 つを入れ替えられない場合は、\
+                 次のタスクより先に停止できるようにする"
+                .into(),
             StepKind::DeployRevision { variables } => format!(
-                "{} を入れたタスク定義のリビジョンを登録し、タスク 1 つをデプロイ（ヘルスチェックの猶予は 1 日）",
+                "{} を入れたタスク定義のリビジョンを登録し、稼働中の全タスクに代えて\
+                 タスク 1 つをデプロイ（ヘルスチェックの猶予は 1 日）",
                 variables.join(", ")
             ),
             StepKind::PutServiceBack => {
-                "元のタスク定義とタスク数に戻し、スケーリング、ターゲットグループ、猶予も元どおりにして、\
-                 作ったリビジョンを消す"
+                "元のタスク定義とタスク数に戻し、スケーリング、ターゲットグループ、猶予、制限も\
+                 元どおりにして、作ったリビジョンを消す"
                     .into()
             }
-            StepKind::TakeDeployment { name } => format!(
-                "Deployment {name} を Lease で確保し、spec を注釈 sweetspot/before に記録"
-            ),
+            StepKind::TakeDeployment { name } => {
+                format!("Deployment {name} を Lease で確保し、spec を注釈 sweetspot/before に記録")
+            }
             StepKind::HoldAutoscalers => "オートスケーラーを 1 Pod に固定".into(),
             StepKind::RollOut { variables } => format!(
                 "Pod を設定（{}）のものに入れ替える（liveness と readiness のプローブなし）",
                 variables.join(", ")
             ),
-            StepKind::PutDeploymentBack { name } => format!(
-                "Deployment {name} の spec、オートスケーラー、履歴を元どおりに"
-            ),
+            StepKind::PutDeploymentBack { name } => {
+                format!("Deployment {name} の spec、オートスケーラー、履歴を元どおりに")
+            }
             StepKind::MakeDeployment { image } => {
                 format!("{image} のための Deployment と Service を作る")
             }

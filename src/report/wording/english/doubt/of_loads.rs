@@ -105,6 +105,9 @@ pub(super) fn message(doubt: &LoadDoubt) -> String {
             format!("{lines} lines of the access log were not understood")
         }
         LoadDoubt::NotSeen { what } => Language::English.say(what),
+        LoadDoubt::MetricsUnread { said } => {
+            format!("what CloudWatch recorded of the service could not be read: {said}")
+        }
     }
 }
 
@@ -157,6 +160,7 @@ pub(super) fn advice(doubt: &LoadDoubt) -> String {
             "if their paths differ in nothing but a number, use --variables instead"
         }
         LoadDoubt::NotSeen { .. } => "what can be seen is used all the same",
+        LoadDoubt::MetricsUnread { .. } => "--observe can show what the app uses too",
     };
     advice.into()
 }

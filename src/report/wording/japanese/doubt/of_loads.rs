@@ -104,6 +104,9 @@ pub(super) fn message(doubt: &LoadDoubt) -> String {
             format!("アクセスログの {lines} 行を解釈できませんでした")
         }
         LoadDoubt::NotSeen { what } => Language::Japanese.say(what),
+        LoadDoubt::MetricsUnread { said } => {
+            format!("CloudWatch に記録されたサービスの値を読めませんでした: {said}")
+        }
     }
 }
 
@@ -155,6 +158,7 @@ pub(super) fn advice(doubt: &LoadDoubt) -> String {
             "パスの違いが番号だけなら、代わりに --variables を使ってください"
         }
         LoadDoubt::NotSeen { .. } => "見えるものはそのまま使います",
+        LoadDoubt::MetricsUnread { .. } => "アプリの使用量は --observe でも見られます",
     };
     advice.into()
 }

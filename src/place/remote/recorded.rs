@@ -1,0 +1,241 @@
+//! What an app's platform itself recorded of it, asked for after a load that no shell looked at and
+//! that is long enough to have a whole minute.
+//!
+//! In: how it is asked, and when the load was measured. Out: that load's record with it, or why it
+//! cannot be read. A minute is recorded some time after its end, and is waited for once a start.
+//! All of that takes time in which nothing is measured, and which is told apart.
+
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::place::minutes::{self, MINUTE_S, Measured, Minute};
+use crate::terms::{MonitorRecord, StopSignal};
+
+/// The whole minutes of a range, seconds since 1970, that are recorded by now; oldest first. Given
+/// up where the user wants to end.
+pub type Recorded =
+    Box<dyn Fn((i64, i64), &StopSignal) -> Result<Vec<Minute>, Unread> + Send + Sync>;
+
+/// Why what was recorded could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// In the platform's words.
+    pub said: String,
+    /// It will be the same in some minutes.
+    pub is_lasting: bool,
+}
+
+/// What people are told while a minute is waited for.
+const WAITING: &str = "waiting up to two and a half minutes for what the platform records of this \
+                       load; the budget does not count that";
+
+/// A minute that is not recorded so long after its end is not waited for any longer, seconds.
+/// Judgement: CloudWatch mostly has one after a minute or two.
+const LATE_S: f64 = 150.0;
+
+/// Between two questions for it.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// Between two looks whether the user wants to end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The records of one session's app.
+pub struct Records {
+    recorded: Recorded,
+    /// Why the last question had no answer. Where that lasts, no other is asked.
+    unread: Option<Unread>,
+    /// A minute of the next load is waited for.
+    waits: bool,
+    /// By all of this, so far.
+    taken: Duration,
+}
+
+/// Seconds since 1970, as platforms count.
+pub fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+impl Records {
+    pub fn new(recorded: Recorded) -> Self {
+        Self { recorded, unread: None, waits: true, taken: Duration::ZERO }
+    }
+
+    /// The app has been started afresh.
+    pub fn start(&mut self) {
+        self.waits = true;
+    }
+
+    /// Why they could not be read when they were asked for last; `None`: they could.
+    pub fn unread(&self) -> Option<&str> {
+        self.unread.as_ref().map(|unread| &*unread.said)
+    }
+
+    /// The time that asking and waiting took so far.
+    pub fn taken(&self) -> Duration {
+        self.taken
+    }
+
+    /// Adds to a load's record. `limit_cores`: what the app may use; `tell`: what people are told.
+    pub fn add(
+        &mut self,
+        record: &mut MonitorRecord,
+        (measured, limit_cores): (Measured, f64),
+        stop: &StopSignal,
+        tell: &dyn Fn(&str),
+    ) {
+        let Some(range) = measured.whole_minutes() else { return };
+        let began = Instant::now();
+        let wait = || {
+            let began = Instant::now();
+            while began.elapsed() < AGAIN && !stop.is_raised() {
+                thread::sleep(LOOK);
+            }
+        };
+        let minutes = self.minutes(range, (&now_s, &wait), stop, tell);
+        minutes::add(record, &minutes, measured, limit_cores);
+        self.taken += began.elapsed();
+    }
+
+    /// `clock`: the time in seconds since 1970; `wait`: until it is asked again.
+    fn minutes(
+        &mut self,
+        range: (i64, i64),
+        (clock, wait): (&dyn Fn() -> f64, &dyn Fn()),
+        stop: &StopSignal,
+        tell: &dyn Fn(&str),
+    ) -> Vec<Minute> {
+        let late_s = (range.0 + MINUTE_S) as f64 + LATE_S;
+        let waits = std::mem::take(&mut self.waits);
+        let mut minutes = Vec::new();
+        let mut is_told = false;
+        while !self.is_over(stop) {
+            match (self.recorded)(range, stop) {
+                Ok(found) => (minutes, self.unread) = (found, None),
+                // Ctrl-C ends the question too.
+                Err(unread) => self.unread = Some(unread).filter(|_| !stop.is_raised()),
+            }
+            let may_come = waits && clock() < late_s && !self.is_over(stop);
+            if !minutes.is_empty() || !may_come {
+                break;
+            }
+            if !std::mem::replace(&mut is_told, true) {
+                tell(WAITING);
+            }
+            wait();
+        }
+        minutes
+    }
+
+    /// Nothing more is asked.
+    fn is_over(&self, stop: &StopSignal) -> bool {
+        stop.is_raised() || self.unread.as_ref().is_some_and(|unread| unread.is_lasting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// Two minutes of a load that was measured from second 1005 to 1145.
+    const RANGE: (i64, i64) = (1020, 1140);
+
+    /// What came of a question.
+    struct Asked {
+        minutes: Vec<Minute>,
+        waited_s: f64,
+        told: u32,
+    }
+
+    /// Asked at the end of this load, and again every ten seconds.
+    fn asked(records: &mut Records, stop: &StopSignal) -> Asked {
+        let ended_s = 1145.0;
+        let (clock, told) = (Cell::new(ended_s), Cell::new(0));
+        let wait = || clock.set(clock.get() + 10.0);
+        let tell = |_: &str| told.set(told.get() + 1);
+        let minutes = records.minutes(RANGE, (&|| clock.get(), &wait), stop, &tell);
+        Asked { minutes, waited_s: clock.get() - ended_s, told: told.get() }
+    }
+
+    fn unread(is_lasting: bool) -> Unread {
+        Unread { said: "no answer".to_string(), is_lasting }
+    }
+
+    /// Answered by the number of the question, from 1 on; and how many were asked.
+    fn records(
+        answer: impl Fn(u32) -> Result<Vec<Minute>, Unread> + Send + Sync + 'static,
+    ) -> (Records, Arc<AtomicU32>) {
+        let count = Arc::new(AtomicU32::new(0));
+        let counting = Arc::clone(&count);
+        let recorded = move |range: (i64, i64), _: &StopSignal| {
+            assert_eq!(range, RANGE);
+            answer(counting.fetch_add(1, Ordering::Relaxed) + 1)
+        };
+        (Records::new(Box::new(recorded)), count)
+    }
+
+    fn recorded() -> Vec<Minute> {
+        vec![Minute { start_s: RANGE.0, ..Minute::default() }]
+    }
+
+    #[test]
+    fn a_minute_that_is_recorded_late_is_waited_for_once_a_start_and_no_longer_than_it_may_take() {
+        let stop = StopSignal::default();
+        // Also where a question in between has no answer.
+        let (mut late, count) = records(|number| match number {
+            1 => Ok(Vec::new()),
+            2 => Err(unread(false)),
+            3 => Ok(recorded()),
+            _ => Ok(Vec::new()),
+        });
+        let first = asked(&mut late, &stop);
+        assert_eq!((first.minutes, first.waited_s, first.told), (recorded(), 20.0, 1));
+        assert_eq!((late.unread(), count.load(Ordering::Relaxed)), (None, 3));
+        let second = asked(&mut late, &stop);
+        assert_eq!((second.minutes, second.waited_s, second.told), (Vec::new(), 0.0, 0));
+        late.start();
+        // Its first minute ended 65 s before it did.
+        assert_eq!(asked(&mut late, &stop).waited_s, 90.0);
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_asked_for_again_with_the_next_load_unless_that_lasts() {
+        let stop = StopSignal::default();
+        let (mut failing, count) = records(|number| match number {
+            1 => Ok(recorded()),
+            2 => Err(unread(false)),
+            _ => Ok(recorded()),
+        });
+        asked(&mut failing, &stop);
+        assert!(asked(&mut failing, &stop).minutes.is_empty());
+        assert_eq!(failing.unread(), Some("no answer"));
+        assert_eq!(asked(&mut failing, &stop).minutes, recorded());
+        assert_eq!((failing.unread(), count.load(Ordering::Relaxed)), (None, 3));
+
+        let (mut denied, count) = records(|_| Err(unread(true)));
+        for _ in 0..2 {
+            let of = asked(&mut denied, &stop);
+            assert_eq!((of.minutes, of.waited_s, of.told), (Vec::new(), 0.0, 0));
+            assert_eq!(denied.unread(), Some("no answer"));
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_question_that_the_user_ends_is_no_trouble_of_the_platforms() {
+        let stop = StopSignal::default();
+        let ends = stop.clone();
+        let (mut ended, count) = records(move |_| {
+            ends.raise();
+            Err(unread(true))
+        });
+        for _ in 0..2 {
+            let of = asked(&mut ended, &stop);
+            assert_eq!((of.minutes, of.waited_s, ended.unread()), (Vec::new(), 0.0, None));
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    }
+}
