@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::io;
+use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -184,6 +185,9 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
+        // A process that was just forked holds the socket until it runs its program: whoever tells
+        // something has to hear all the same that nobody listens.
+        let _ = self.socket.shutdown(Shutdown::Both);
         // Its folder may be gone already, and the socket with it.
         let _ = std::fs::remove_file(&self.path);
     }
@@ -389,6 +393,15 @@ mod tests {
         line.send(report(71, 2));
         line.send(report(71, 5));
         assert_eq!(counts(&line.inside.used()), [(71, 3 + 5)]);
+    }
+
+    #[test]
+    fn who_has_gone_is_told_nothing_although_a_forked_process_holds_the_socket() {
+        let Line { folder, inside, sender } = Line::open();
+        sender.connect(folder.path().join("probe.sock")).unwrap();
+        let _held = inside.socket.try_clone().unwrap();
+        drop(inside);
+        sender.send(report(71, 1).as_bytes()).unwrap_err();
     }
 
     #[test]
