@@ -1,6 +1,7 @@
 //! The one integration binary: a module a subject.
 
 mod advise;
+mod at_length;
 mod at_once;
 mod bench_diagnosis;
 mod bench_load;

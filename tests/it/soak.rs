@@ -1,18 +1,14 @@
 //! What is recommended, run for a long time at the end of a session: on the simulated place, seeded
-//! and with a known leak, and on a real Puma that leaks.
+//! and with a known leak; on a real Puma that leaks in `at_length.rs`.
 
-use std::fs;
 use std::time::Duration;
 
-use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::place::simulated::{ChangeEffect, Simulated, SimulatedApp, SimulatedMemory};
 use sweetspot::plan::Plan;
 use sweetspot::report;
-use sweetspot::server::find;
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
-    Decision, Obstacle, PlannedGoal, SessionState, Soak, Stated, StopSignal, Threads, TrialPurpose,
-    TrialSummary, WorkerTrend, Workers,
+    Decision, Obstacle, SessionState, Soak, Stated, TrialPurpose, TrialSummary,
 };
 use tempfile::TempDir;
 
@@ -38,7 +34,7 @@ fn soaked(app: SimulatedApp, minutes: u64) -> Ended {
     Room::default().tune(&plan, &mut Simulated::new(app, plan.seed)).unwrap()
 }
 
-fn soak(ended: &Ended) -> &Soak {
+pub fn soak(ended: &Ended) -> &Soak {
     decision(ended).soak.as_ref().expect("it was asked for")
 }
 
@@ -137,43 +133,4 @@ fn the_recommended_knobs_are_run_with_it() {
     let ended = Room::default().tune(&plan, &mut Simulated::new(app, 1)).unwrap();
     let parts = parts(&ended);
     assert!(!parts.is_empty() && parts.iter().all(|part| !part.variant.is_as_it_is()));
-}
-
-/// Every request leaves this much behind.
-const LEFT_BYTES: f64 = 8_000.0;
-const RACKUP: &str = "KEPT = []\n\
-    run ->(_) { KEPT << 'x' * 8_000; sleep 0.005; \
-    [200, { 'Content-Type' => 'text/plain' }, ['ok']] }\n";
-
-#[test]
-fn a_real_puma_that_leaks_is_seen_to_by_the_worker() {
-    let _turn = crate::turn::share();
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("config.ru"), RACKUP).unwrap();
-    let plan = Plan {
-        workers: vec![Workers::new(2).unwrap()],
-        threads: vec![Threads::new(2).unwrap()],
-        goal: PlannedGoal::Given("p95<500ms,errors<5%".parse().unwrap()),
-        budget: Duration::from_secs(20),
-        soak: Some(Duration::from_secs(80)),
-        ..plan(&folder)
-    };
-    let settings = LocalSettings {
-        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
-        ..LocalSettings::new(plan.app.clone(), find("puma").unwrap(), plan.targets.clone())
-    };
-    let mut place = Local::new(settings, StopSignal::default()).unwrap();
-    let ended = Room::default().tune_really(&plan, &mut place).unwrap();
-    let soak = soak(&ended);
-    assert_eq!(soak.ended, None, "{soak:?}");
-    assert!(soak.parts.len() >= 7, "{soak:?}");
-    assert_eq!(soak.workers_memory.len(), usize::from(decision(&ended).workers));
-    let memory = soak.memory_bytes.unwrap();
-    let left = soak.requests() as f64 * LEFT_BYTES;
-    let grown = (memory.last - memory.first) / left;
-    assert!((0.5..2.0).contains(&grown), "{grown} of what the requests left: {soak:?}");
-    assert!(memory.certain().is_some_and(|(per_hour, _)| per_hour > 0.0), "{soak:?}");
-    assert!(soak.memory_full_in_s.is_some(), "{soak:?}");
-    let grows = |worker: &WorkerTrend| worker.memory_bytes.last > worker.memory_bytes.first;
-    assert!(soak.workers_memory.iter().all(grows), "{soak:?}");
 }

@@ -1,10 +1,8 @@
-//! `verify`: whole verifications on the simulated place, seeded, with a known answer; and one of a
-//! real Puma, as a user types it.
+//! `verify`: whole verifications on the simulated place, seeded, with a known answer; one of a real
+//! Puma is in `at_length.rs`.
 
-use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
 use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
 use sweetspot::report::Language;
@@ -17,7 +15,6 @@ use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{Obstacle, PlannedGoal, RecheckReason, SessionState, StopSignal, Verdict};
 use tempfile::TempDir;
 
-use crate::failures::site::{Running, Site};
 use crate::knobs;
 use crate::schema::assert_valid;
 use crate::setbacks::{End, interrupted};
@@ -202,57 +199,4 @@ fn a_stop_gives_the_answer_so_far() {
     assert_eq!(found.state, SessionState::Stopped);
     assert_eq!(found.verification.verdict, Verdict::Undecided);
     assert!(!found.verification.notes.is_empty(), "{found:?}");
-}
-
-#[test]
-fn a_real_puma_is_verified_with_what_the_store_kept_and_nothing_is_left_of_it() {
-    let site = Site::waiting();
-    let secret = ["-H", "X-Key: abc"];
-    let tune =
-        ["tune", "--workers", "1..2", "--threads", "1", "--budget", "40s", "--slo", "p95<2s"];
-    let tuned = site.run(&[&tune[..], &["--target", "GET /a"], &secret].concat());
-    tuned.assert_code(0);
-
-    let forgotten = site.run(&["verify", "last", "--budget", "40s"]);
-    forgotten.assert_code(2);
-    forgotten.assert_says(&["headers was X-Key (values not shown)", "give it with -H"]);
-
-    let junit = format!("junit={}", site.path("verify.xml").display());
-    let verify = ["verify", "last", "--budget", "75s", "-o", &junit];
-    // As CI runs it, which keeps what it says.
-    let measure = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/ci/measure");
-    let mut measure = site.command_of(&measure, &[&verify[..], &secret].concat());
-    let results = site.path("results");
-    measure.env("COMMAND", env!("CARGO_BIN_EXE_sweetspot")).env("FOLDER", &results);
-    let ended = Running::begin(measure).end();
-    site.nothing_left.check();
-    let found = std::fs::read_to_string(results.join("verify.json")).unwrap();
-    let found: Value = serde_json::from_str(&found).unwrap();
-    assert_valid("verify.schema.json", &found);
-    assert_eq!((&found["session"], &found["stored_as"]), (&1.into(), &2.into()));
-    assert!(found["recommended"]["capacity_rps"].as_f64().unwrap() > 0.0, "{found}");
-    let code = match found["verdict"].as_str().unwrap() {
-        "yes" => 0,
-        "no" => 3,
-        _ => 4,
-    };
-    // Undecided is a warning there.
-    ended.assert_code(if code == 4 { 0 } else { code });
-    ended.assert_says(&[&format!("(exit code {code})")]);
-    let comment = std::fs::read_to_string(results.join("comment.md")).unwrap();
-    assert!(comment.contains("as session 1 recommends"), "{comment}");
-    let junit = std::fs::read_to_string(site.path("verify.xml")).unwrap();
-    let came = match code {
-        0 => "failures=\"0\" errors=\"0\" skipped=\"0\"",
-        3 => "failures=\"1\"",
-        _ => "skipped=\"1\"",
-    };
-    assert!(junit.contains("is still right\" classname=\"sweetspot.verify\""), "{junit}");
-    assert!(junit.contains(came), "{junit}");
-    let listed = site.run(&["sessions", "list"]);
-    listed.assert_says(&["of 1 again"]);
-    let report = site.run(&["report", "2"]);
-    report.assert_says(&["as session 1 recommends", "now / then"]);
-    let compared = site.run(&["compare", "1", "2"]);
-    compared.assert_says(&["capacity"]);
 }
