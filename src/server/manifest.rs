@@ -5,7 +5,7 @@
 //! write anything.
 
 use super::pods::PodTemplate;
-use crate::terms::{Bytes, Cores, WithAPodLess};
+use crate::terms::{Bytes, Cores};
 
 /// What was recommended of a Deployment.
 pub struct Manifest<'a> {
@@ -13,18 +13,18 @@ pub struct Manifest<'a> {
     /// Names and values, in the order in which they are written.
     pub variables: &'a [(&'a String, &'a String)],
     /// What an image's app was cut into; `None`: pods and their limits are the user's own.
-    pub cut: Option<Cut>,
+    pub cut: Option<Cut<'a>>,
 }
 
 /// Equal pods.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
+pub struct Cut<'a> {
     pub pods: u16,
     /// Of all together: what they were measured with, requested and limited alike.
     pub cores: Cores,
     pub memory: Bytes,
     /// See [`Recommended::a_pod_less`](super::Recommended::a_pod_less).
-    pub a_pod_less: Option<(f64, WithAPodLess)>,
+    pub a_pod_less: Option<(f64, &'a str)>,
 }
 
 /// `helm create` calls them so, all but the variables, for which it has nothing.
@@ -103,7 +103,7 @@ fn variable((name, value): &(&String, &String)) -> String {
     format!("{{name: {name}, value: {}}}", serde_json::json!(value))
 }
 
-impl Cut {
+impl Cut<'_> {
     /// Amounts as Kubernetes writes them.
     fn of_each(&self) -> (String, String) {
         let thousandths = (1e3 * self.cores.get() / f64::from(self.pods)).round();
@@ -129,33 +129,15 @@ impl Cut {
             return "# one pod, with the cores and memory measured".to_string();
         }
         let share = 100.0 / f64::from(pods);
-        let measured = self.a_pod_less.map(|(rate_rps, less)| {
-            format!("\n# measured at {rate_rps:.0} requests/s: {}", seen(&less))
-        });
+        let measured = match self.a_pod_less {
+            Some((rate_rps, seen)) => format!("\n# measured at {rate_rps:.0} requests/s: {seen}"),
+            None => String::new(),
+        };
         format!(
             "# {pods} pods, each with an equal part of the cores and memory measured: a lost one \
-             takes {share:.0} % along{}",
-            measured.unwrap_or_default()
+             takes {share:.0} % along{measured}"
         )
     }
-}
-
-fn seen(less: &WithAPodLess) -> String {
-    let WithAPodLess { pods_left, latency_s_p95, latency_s_p99, failed_share, .. } = less;
-    let ended = if less.another_ended { " another ended too:" } else { "" };
-    let failed = failed_share * 100.0;
-    if failed >= 100.0 {
-        return format!("with {pods_left} left{ended} all requests failed");
-    }
-    let [p95_ms, p99_ms] = [latency_s_p95, latency_s_p99].map(|it| it * 1e3);
-    let grew = match less.keeps_up {
-        Some(false) => ", and they cannot carry it: their queue grew to the end",
-        Some(true) | None => "",
-    };
-    format!(
-        "with {pods_left} left{ended} p95 {p95_ms:.0} ms, p99 {p99_ms:.0} ms, {failed:.1} % \
-         failed{grew}"
-    )
 }
 
 const MIB: u64 = 1 << 20;
@@ -182,7 +164,7 @@ mod tests {
         assert_eq!(three(None).of_each(), ("333m".to_string(), "357913941".to_string()));
     }
 
-    fn three(a_pod_less: Option<(f64, WithAPodLess)>) -> Cut {
+    fn three(a_pod_less: Option<(f64, &str)>) -> Cut<'_> {
         Cut { pods: 3, cores: Cores::new(1.0).unwrap(), memory: Bytes(1 << 30), a_pod_less }
     }
 
@@ -191,27 +173,8 @@ mod tests {
         let computed = "# 3 pods, each with an equal part of the cores and memory measured: a lost \
                         one takes 33 % along";
         assert_eq!(three(None).comment(), computed);
-        let less = WithAPodLess {
-            pods_left: 2,
-            latency_s_p95: 0.8124,
-            latency_s_p99: 1.6,
-            failed_share: 0.034,
-            keeps_up: None,
-            another_ended: false,
-        };
-        let growing = WithAPodLess { keeps_up: Some(false), failed_share: 0.0, ..less };
-        let ended = WithAPodLess { another_ended: true, failed_share: 1.0, ..less };
-        for (less, seen) in [
-            (less, "with 2 left p95 812 ms, p99 1600 ms, 3.4 % failed"),
-            (
-                growing,
-                "with 2 left p95 812 ms, p99 1600 ms, 0.0 % failed, and they cannot carry it: \
-                 their queue grew to the end",
-            ),
-            (ended, "with 2 left another ended too: all requests failed"),
-        ] {
-            let measured = three(Some((178.2, less))).comment();
-            assert_eq!(measured, format!("{computed}\n# measured at 178 requests/s: {seen}"));
-        }
+        let seen = "with 2 of 3 pods left p95 812 ms, p99 1.60 s, 3.4 % failed";
+        let measured = format!("{computed}\n# measured at 178 requests/s: {seen}");
+        assert_eq!(three(Some((178.2, seen))).comment(), measured);
     }
 }

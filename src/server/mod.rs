@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 use self::command::CommandTemplate;
 use crate::terms::{
     BootFailureKind, Bytes, Configuration, Cores, Remark, Role, Settings, SettingsError,
-    WithAPodLess, WorkerStats,
+    WorkerStats,
 };
 
 pub use self::failure::own_message;
@@ -233,8 +233,9 @@ pub struct Recommended<'a> {
     pub cores: Cores,
     /// As much as it was measured with.
     pub memory: Bytes,
-    /// What the others of its pods were seen to do once one was gone, and the rate, requests/s.
-    pub a_pod_less: Option<(f64, WithAPodLess)>,
+    /// What the others of its pods were seen to do once one was gone: the rate, requests/s, and the
+    /// rest in words.
+    pub a_pod_less: Option<(f64, &'a str)>,
 }
 
 impl Recommended<'_> {

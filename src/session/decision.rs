@@ -165,7 +165,8 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
     let configuration = found.map_or(choice.capacity.configuration, |found| found.recommended_at);
     let app = plan.app.with_changes(variant.of_list(&plan.changes));
     let (cores, memory) = (machine.cores, machine.memory_bytes);
-    let a_pod_less = found.and_then(knobs::a_pod_less);
+    let seen = found.and_then(knobs::a_pod_less);
+    let a_pod_less = seen.as_ref().map(|(rate_rps, said)| (*rate_rps, said.as_str()));
     let recommended =
         Recommended { app: &app, inspection, configuration, cores, memory, a_pod_less };
     let mut settings = server::find(&plan.server)

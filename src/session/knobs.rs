@@ -5,12 +5,13 @@
 use std::collections::BTreeSet;
 
 use crate::plan::Plan;
+use crate::report::Language;
 use crate::search::{ChangeAnswer, KnobChange, KnobsAnswer, VariantAnswer};
 use crate::server::{self, Inspection};
 use crate::stats::Estimate;
 use crate::terms::{
     Change, ChangeNotThere, KnobCheck, KnobResult, KnobVerdict, KnobsNote, KnobsReport,
-    SessionDoubt, Stated, Warning, WithAPodLess,
+    SessionDoubt, Stated, Warning,
 };
 
 /// The plan's changes, with the reason where one cannot be tried on this app.
@@ -52,9 +53,9 @@ pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
     }
 }
 
-/// What was seen of what is recommended once a pod was gone, and at which rate, requests/s; `None`
-/// where just that was not looked at: several changes together, or other threads.
-pub fn a_pod_less(found: &KnobsAnswer) -> Option<(f64, WithAPodLess)> {
+/// What was seen of what is recommended once a pod was gone: at which rate, requests/s, and in
+/// words; `None` where just that was not looked at: several changes together, or other threads.
+pub fn a_pod_less(found: &KnobsAnswer) -> Option<(f64, String)> {
     let mut changes = found.recommended.changes();
     let seen = match (changes.next(), changes.next()) {
         (None, _) => found.at_one_rate,
@@ -62,7 +63,7 @@ pub fn a_pod_less(found: &KnobsAnswer) -> Option<(f64, WithAPodLess)> {
         (Some(_), Some(_)) => None,
     };
     let seen = seen.filter(|_| found.recommended_at == found.at)?;
-    Some((seen.rate_rps, seen.with_a_pod_less?))
+    Some((seen.rate_rps, Language::DATA.say_a_pod_less(&seen)?))
 }
 
 fn result(plan: &Plan, change: &Change, answer: &ChangeAnswer) -> KnobResult {
@@ -129,7 +130,7 @@ pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<KnobsNote> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{AtOneRate, Configuration, Variant};
+    use crate::terms::{AtOneRate, Configuration, Variant, WithAPodLess};
 
     #[test]
     fn what_a_lost_pod_does_is_known_of_what_was_looked_at_alone() {
@@ -173,8 +174,11 @@ mod tests {
         let cases: [(&[usize], u16, Option<u16>); 4] =
             [(&[], 5, Some(1)), (&[1], 5, Some(3)), (&[0, 1], 5, None), (&[1], 8, None)];
         for (changes, threads, expected) in cases {
-            let left = a_pod_less(&found(changes, threads)).map(|(_, less)| less.pods_left);
-            assert_eq!(left, expected, "{changes:?} with {threads} threads");
+            let said = a_pod_less(&found(changes, threads)).map(|(_, said)| said);
+            let expected = expected.map(|left| {
+                format!("with {left} of {} pods left p95 300 ms, p99 400 ms, 0 % failed", left + 1)
+            });
+            assert_eq!(said, expected, "{changes:?} with {threads} threads");
         }
     }
 }

@@ -1,7 +1,9 @@
-//! One load of several pods: made, watched until all have joined, listened to, and removed.
+//! One load of several pods: these are made, gathered until all generators have joined the
+//! collector, and removed.
 //!
-//! In: an [`Order`]. Out: what the collector's pod says, line by line. The generators themselves
-//! are asked for nothing while they send: whatever their number, the API server serves one log.
+//! In: an [`Order`]. Out: a [`Fleet`], which hands on what the collector's pod says. The generators
+//! themselves are asked for nothing while they send: whatever their number, the API server serves
+//! one log.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +13,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::api::{Api, ApiError, Lines, items};
+use super::api::{Api, ApiError, items};
+use super::collector::{LogError, PodLog, Said};
 use super::fields::{name, text};
 use super::lost;
 use super::made::Made;
@@ -67,23 +70,17 @@ const FAILED: &str = "status.phase=Failed";
 /// Bytes of all files of one Secret, by Kubernetes.
 const MOST_FILES: usize = 1 << 20;
 
-/// Lines for people that are kept to say why a load has no result.
-const LAST_LINES: usize = 20;
-
 /// What keeps a load from being sent.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FleetError {
     #[error(transparent)]
     Api(#[from] ApiError),
+    /// What the collector's pod says could not be read.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// A pod cannot run.
     #[error("pod {name} cannot run: {why}")]
     Pod { name: String, why: String },
-    /// What the collector's pod says cannot be read any more, though the API server answers.
-    #[error(
-        "pod {pod} cannot be read any more: its node {node} does not answer, and the API server \
-         does; look at it with 'kubectl describe node {node}'"
-    )]
-    Silent { pod: String, node: String },
     /// Not all pods ran in time; why the first of them did not, as far as it is said.
     #[error(
         "{running} of {wanted} {role} pods ran within {} s{}",
@@ -101,14 +98,6 @@ pub enum FleetError {
         within.as_secs(), PORT
     )]
     NotJoined { joined: u16, wanted: u16, within: Duration, address: String, namespace: String },
-    /// Lines of the collector's log were not read before they were gone.
-    #[error(
-        "what pod {pod} said is not there as a whole: its lines {first} to {last} are gone, most \
-         likely as its node has begun a new log file (kubelets do at 10 MiB, by \
-         containerLogMaxSize) while the old one could not be read; seconds of the load may be \
-         among them, so that there is no result: begin it again"
-    )]
-    Gap { pod: String, first: u64, last: u64 },
     /// The pods could not send it, in the words of the program in them.
     #[error("the pods could not send the load: {why}")]
     Failed { why: String },
@@ -134,30 +123,11 @@ pub struct Fleet<'a> {
     /// The collector's Job, with which all goes that is made after it.
     _made: Made<'a>,
     order: Order,
-    /// The collector's Job, as it was made.
-    owner: Value,
-    /// For all pods to run.
-    within: Duration,
-    /// The collector's pod, by its name, and where it is joined.
-    collector: String,
+    log: PodLog<'a>,
+    /// Where the collector is joined.
     address: String,
     /// As [`shared_node::by_node`] has it.
     nodes: BTreeMap<String, u64>,
-    /// The number of the last line that was handed on: after an outage the log is read from its
-    /// beginning, or what is left of it.
-    seen: u64,
-    lines: Option<Lines>,
-    /// What the collector's program said to people last.
-    words: Vec<String>,
-}
-
-/// What the collector's pod says.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Said {
-    /// Of the load.
-    Relay(Relay),
-    /// To people.
-    Words(String),
 }
 
 impl<'a> Fleet<'a> {
@@ -176,35 +146,18 @@ impl<'a> Fleet<'a> {
         own: &mut dyn FnMut(&Value) -> Result<(), ApiError>,
     ) -> Result<Self, FleetError> {
         let job = objects::job_path(&order.namespace, &order.run, objects::COLLECTOR);
-        let mut fleet = Self {
-            api,
-            _made: Made { api, paths: vec![job] },
-            order,
-            owner: Value::Null,
-            within,
-            collector: String::new(),
-            address: String::new(),
-            nodes: BTreeMap::new(),
-            seen: 0,
-            lines: None,
-            words: Vec::new(),
-        };
+        let made = Made { api, paths: vec![job] };
         let until = (Instant::now(), within);
-        fleet.make_collector()?;
-        own(&fleet.owner)?;
-        let found = fleet.await_pods(objects::COLLECTOR, 1, until, stop)?;
-        fleet.collector = name(&found[0]);
-        fleet.address = joined_at(&pods::address(&found[0]).unwrap_or_default());
-        let count = fleet.order.generators;
-        let join = ["--join".to_string(), fleet.address.clone()];
-        let arguments = [fleet.order.arguments.clone(), fleet.together(), join.to_vec()].concat();
-        let (run, pod, token) = (&fleet.order.run, &fleet.order.pod, &fleet.order.token);
-        let job = objects::generators(run, pod, (count, &arguments, token), &fleet.owner);
-        let goes_on = fleet.order.on_loss == OnLoss::GoOn;
-        let job = if goes_on { objects::going_on(job) } else { job };
-        api.create(&paths::jobs(&fleet.order.namespace), &job)?;
-        let sending = fleet.await_pods(objects::GENERATOR, count, until, stop)?;
-        fleet.nodes = shared_node::by_node(&found[0], &sending);
+        let owner = make_collector(api, &order, within)?;
+        own(&owner)?;
+        let found = await_pods(api, &order, (objects::COLLECTOR, 1), until, stop)?;
+        let log = PodLog::new(api, &paths::core(&order.namespace, "pods"), name(&found[0]));
+        let address = joined_at(&pods::address(&found[0]).unwrap_or_default());
+        make_generators(api, &order, (&address, within), &owner)?;
+        let wanted = (objects::GENERATOR, order.generators);
+        let sending = await_pods(api, &order, wanted, until, stop)?;
+        let nodes = shared_node::by_node(&found[0], &sending);
+        let fleet = Self { api, _made: made, order, log, address, nodes };
         fleet.await_joined(JOINING, stop)?;
         Ok(fleet)
     }
@@ -218,7 +171,8 @@ impl<'a> Fleet<'a> {
     /// these are named and may be looked at: whatever keeps us from it keeps no result back.
     pub fn shared_node(&self) -> Option<ClusterDoubt> {
         let labels = Some(&self.order.pod.away_from).filter(|labels| !labels.is_empty())?;
-        let path = paths::selected(&self.core("pods"), &deployment::selector(labels));
+        let all = paths::core(&self.order.namespace, "pods");
+        let path = paths::selected(&all, &deployment::selector(labels));
         let apps = items(self.api.get(&path).ok()?);
         let running = apps.iter().filter(|pod| pods::address(pod).is_some());
         let nodes = running.map(|pod| text(&pod["spec"]["nodeName"]).to_string()).collect();
@@ -233,91 +187,17 @@ impl<'a> Fleet<'a> {
     /// or lines are missing, of which each may be a second of the load: the last line of a load
     /// holds none of them.
     pub fn next_said(&mut self) -> Result<Option<Said>, FleetError> {
-        // Old lines that come again are no sign of life.
-        let began = Instant::now();
-        while let Some(line) = self.next_line(began)? {
-            match Relay::read(&line) {
-                Some((number, _)) if number <= self.seen => {}
-                Some((number, _)) if number > self.seen + 1 => {
-                    let (pod, first) = (self.collector.clone(), self.seen + 1);
-                    return Err(FleetError::Gap { pod, first, last: number - 1 });
-                }
-                Some((_, Relay::TooFew { joined, within, .. })) => {
-                    return Err(self.not_joined(joined, within));
-                }
-                Some((number, relay)) => {
-                    self.seen = number;
-                    return Ok(Some(Said::Relay(relay)));
-                }
-                None => {
-                    self.words.push(line.clone());
-                    self.words.drain(..self.words.len().saturating_sub(LAST_LINES));
-                    return Ok(Some(Said::Words(line)));
-                }
+        match self.log.next_said()? {
+            Some(Said::Relay(Relay::TooFew { joined, within, .. })) => {
+                Err(self.not_joined(joined, within))
             }
+            said => Ok(said),
         }
-        Ok(None)
     }
 
     /// What the collector's program said to people last, after a colon; empty: it said nothing.
     pub fn last_words(&self) -> String {
-        after_colon(&self.words.join(" / "))
-    }
-
-    fn next_line(&mut self, began: Instant) -> Result<Option<String>, FleetError> {
-        loop {
-            let next = match &mut self.lines {
-                Some(lines) => lines.next(),
-                None => match self.follow() {
-                    Ok(()) => continue,
-                    Err(error) => Some(Err(error)),
-                },
-            };
-            match next {
-                Some(Ok(line)) => return Ok(Some(line)),
-                None if self.has_ended() => return Ok(None),
-                Some(Err(error)) if !error.is_passing() => return Err(error.into()),
-                Some(Err(error)) if began.elapsed() > OUTAGE => return Err(self.silence(error)),
-                None | Some(Err(_)) if began.elapsed() > OUTAGE => return Ok(None),
-                None | Some(Err(_)) => {
-                    self.lines = None;
-                    thread::sleep(LOOK);
-                }
-            }
-        }
-    }
-
-    /// Whether the collector runs no more; a container that a mesh has added to its pod may. What
-    /// cannot be asked is not known to have ended.
-    fn has_ended(&self) -> bool {
-        match self.api.get(&self.pod_path()) {
-            Ok(Some(pod)) => {
-                pods::state(&pod).is_over() || pods::ended(&pod, objects::COLLECTOR).is_some()
-            }
-            Ok(None) => true,
-            Err(_) => false,
-        }
-    }
-
-    /// Logs come from the node, and all else from the API server itself.
-    fn silence(&self, error: ApiError) -> FleetError {
-        match self.api.get(&self.pod_path()) {
-            Ok(Some(pod)) => {
-                let node = text(&pod["spec"]["nodeName"]).to_string();
-                FleetError::Silent { pod: self.collector.clone(), node }
-            }
-            _ => error.into(),
-        }
-    }
-
-    fn follow(&mut self) -> Result<(), ApiError> {
-        self.lines = Some(self.api.follow(&format!("{}&follow=true", self.log_path()))?);
-        Ok(())
-    }
-
-    /// Of what the collector has said so far. The container is named, as a mesh may have added one.
-    fn log_path(&self) -> String {
-        format!("{}/log?container={}", self.pod_path(), objects::COLLECTOR)
+        after_colon(&self.log.last_words())
     }
 
     /// Waits until all generators have joined, or the collector has ended, of which its next lines
@@ -330,31 +210,19 @@ impl<'a> Fleet<'a> {
             }
             // Asked before the log is read: who has joined in time stands in it.
             let is_late = began.elapsed() >= patience;
-            match self.joined_so_far() {
+            match self.log.joined_so_far() {
                 Ok(None) => return Ok(()),
-                Ok(Some(_)) if self.has_ended() => return Ok(()),
+                Ok(Some(_)) if self.log.has_ended() => return Ok(()),
                 Ok(Some(joined)) if is_late => return Err(self.not_joined(joined, patience)),
                 Ok(Some(_)) => self.dead().map_or(Ok(()), Err)?,
                 Err(error) if !error.is_passing() => return Err(error.into()),
-                Err(error) if began.elapsed() > OUTAGE => return Err(self.silence(error)),
+                Err(error) if began.elapsed() > OUTAGE => {
+                    return Err(self.log.silence(error).into());
+                }
                 Err(_) => {}
             }
             thread::sleep(LOOK);
         }
-    }
-
-    /// How many generators have joined, as the collector has said so far; `None`: it has said more
-    /// than that.
-    fn joined_so_far(&self) -> Result<Option<u16>, ApiError> {
-        let mut so_far = 0;
-        for line in self.api.follow(&self.log_path())? {
-            match Relay::read(&line?) {
-                Some((_, Relay::Joined { joined })) => so_far = joined,
-                Some(_) => return Ok(None),
-                None => {}
-            }
-        }
-        Ok(Some(so_far))
     }
 
     /// Why so few generators have joined, though all of their pods ran.
@@ -371,8 +239,7 @@ impl<'a> Fleet<'a> {
     /// A generator whose pod has ended badly, where one is known to; a single one is looked at,
     /// however many there are.
     fn dead(&self) -> Option<FleetError> {
-        let selector = objects::selector(&self.order.run, objects::GENERATOR);
-        let all = paths::selected(&self.core("pods"), &selector);
+        let all = pods_of(&self.order, objects::GENERATOR);
         let path = format!("{all}&fieldSelector={}&limit=1", paths::escaped(FAILED));
         let found = items(self.api.get(&path).ok()?);
         found.iter().find_map(|pod| match pods::state(pod) {
@@ -396,8 +263,7 @@ impl<'a> Fleet<'a> {
 
     /// The pods that send, those that have ended among them.
     fn generators(&self) -> Result<Vec<Value>, ApiError> {
-        let selector = objects::selector(&self.order.run, objects::GENERATOR);
-        Ok(items(self.api.get(&paths::selected(&self.core("pods"), &selector))?))
+        Ok(items(self.api.get(&pods_of(&self.order, objects::GENERATOR))?))
     }
 
     /// The load ends: the collector is told as by Ctrl-C, and says what it has so far.
@@ -405,7 +271,7 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// It could not be told.
     pub fn stop(&self) -> Result<(), FleetError> {
-        Ok(patiently(|| self.api.delete(&self.pod_path()))?)
+        Ok(patiently(|| self.api.delete(self.log.pod_path()))?)
     }
 
     /// Runs a program in the collector's pod to its end.
@@ -413,103 +279,116 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// It could not be run, or has failed.
     pub fn run_beside(&self, words: &[&str]) -> Result<(), ApiError> {
-        let path = paths::command(&self.pod_path(), objects::COLLECTOR, words);
+        let path = paths::command(self.log.pod_path(), objects::COLLECTOR, words);
         self.api.run(&path)?.try_for_each(|line| line.map(drop))
     }
+}
 
-    /// Its Job, which owns all that is made after it.
-    fn make_collector(&mut self) -> Result<(), FleetError> {
-        let mut collect = vec!["--collect".into(), format!("[::]:{PORT}"), "--relay".into()];
-        if let Some(address) = self.order.orders {
-            collect.extend(["--orders".into(), address.to_string()]);
+/// Makes the collector's Job, which owns all that is made after it, and returns it.
+fn make_collector(api: &dyn Api, order: &Order, within: Duration) -> Result<Value, FleetError> {
+    let mut collect = vec!["--collect".into(), format!("[::]:{PORT}"), "--relay".into()];
+    if let Some(address) = order.orders {
+        collect.extend(["--orders".into(), address.to_string()]);
+    }
+    if order.on_loss == OnLoss::GoOn {
+        collect.extend(["--on-loss".into(), "go-on".into()]);
+    }
+    let (count, run, pod, token) = (order.generators, &order.run, &order.pod, &order.token);
+    let arguments = [order.arguments.clone(), together(count, within), collect].concat();
+    let job = objects::collector(run, pod, (count, &arguments, token));
+    let bytes: usize = order.files.values().map(String::len).sum();
+    if bytes > MOST_FILES {
+        return Err(FleetError::TooMuch { bytes });
+    }
+    let owner = api.create(&paths::jobs(&order.namespace), &job)?;
+    if !order.files.is_empty() {
+        let files = objects::files(run, &order.files, &owner);
+        api.create(&paths::core(&order.namespace, "secrets"), &files)?;
+    }
+    Ok(owner)
+}
+
+/// Makes the Job of the generators, which join the collector at this address.
+fn make_generators(
+    api: &dyn Api,
+    order: &Order,
+    (address, within): (&str, Duration),
+    owner: &Value,
+) -> Result<(), ApiError> {
+    let (count, run, pod, token) = (order.generators, &order.run, &order.pod, &order.token);
+    let join = vec!["--join".into(), address.to_string()];
+    let arguments = [order.arguments.clone(), together(count, within), join].concat();
+    let job = objects::generators(run, pod, (count, &arguments, token), owner);
+    let goes_on = order.on_loss == OnLoss::GoOn;
+    let job = if goes_on { objects::going_on(job) } else { job };
+    api.create(&paths::jobs(&order.namespace), &job).map(drop)
+}
+
+/// What the collector and the generators are told alike. `within`: for all pods to run.
+fn together(generators: u16, within: Duration) -> Vec<String> {
+    let gather = format_duration(within.saturating_add(BEYOND));
+    vec!["--generators".into(), generators.to_string(), "--gather".into(), gather]
+}
+
+/// Waits until this many pods of a role run (or are over already), and returns them. Only a few of
+/// those that don't run yet are looked at, and all of them once none of these is left: so the
+/// answers are as long for any number of pods.
+fn await_pods(
+    api: &dyn Api,
+    order: &Order,
+    (role, wanted): (&'static str, u16),
+    (began, within): (Instant, Duration),
+    stop: &StopSignal,
+) -> Result<Vec<Value>, FleetError> {
+    let path = pods_of(order, role);
+    let some_waiting = format!("{path}&fieldSelector={}&limit={FEW}", paths::escaped(WAITING));
+    let look = |path: &str| match api.get(path) {
+        Ok(list) => Ok(items(list)),
+        Err(error) if error.is_passing() && began.elapsed() < within => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    loop {
+        if stop.is_raised() {
+            return Err(FleetError::Stopped);
         }
-        if self.order.on_loss == OnLoss::GoOn {
-            collect.extend(["--on-loss".into(), "go-on".into()]);
+        let mut found = look(&some_waiting)?;
+        let is_late = began.elapsed() > within;
+        if found.is_empty() || is_late {
+            found = look(&path)?;
         }
-        let arguments = [self.order.arguments.clone(), self.together(), collect].concat();
-        let (run, pod, token) = (&self.order.run, &self.order.pod, &self.order.token);
-        let job = objects::collector(run, pod, (self.order.generators, &arguments, token));
-        let bytes: usize = self.order.files.values().map(String::len).sum();
-        if bytes > MOST_FILES {
-            return Err(FleetError::TooMuch { bytes });
+        for pod in &found {
+            if let State::Failed(why) = pods::state(pod) {
+                return Err(FleetError::Pod { name: name(pod), why });
+            }
         }
-        self.owner = self.api.create(&paths::jobs(&self.order.namespace), &job)?;
-        if !self.order.files.is_empty() {
-            let files = objects::files(&self.order.run, &self.order.files, &self.owner);
-            self.api.create(&self.core("secrets"), &files)?;
+        let runs =
+            |pod: &&Value| pods::address(pod).is_some() || pods::state(pod) == State::Succeeded;
+        let running = found.iter().filter(runs).count();
+        if running >= usize::from(wanted) {
+            return Ok(found);
         }
-        Ok(())
-    }
-
-    fn together(&self) -> Vec<String> {
-        let gather = format_duration(self.within.saturating_add(BEYOND));
-        let many = self.order.generators;
-        vec!["--generators".into(), many.to_string(), "--gather".into(), gather]
-    }
-
-    /// Waits until this many pods of a role run (or are over already), and returns them. Only a few
-    /// of those that don't run yet are looked at, and all of them once none of these is left: so
-    /// the answers are as long for any number of pods.
-    fn await_pods(
-        &self,
-        role: &'static str,
-        wanted: u16,
-        (began, within): (Instant, Duration),
-        stop: &StopSignal,
-    ) -> Result<Vec<Value>, FleetError> {
-        let selector = objects::selector(&self.order.run, role);
-        let path = paths::selected(&self.core("pods"), &selector);
-        let some_waiting = format!("{path}&fieldSelector={}&limit={FEW}", paths::escaped(WAITING));
-        let look = |path: &str| match self.api.get(path) {
-            Ok(list) => Ok(items(list)),
-            Err(error) if error.is_passing() && began.elapsed() < within => Ok(Vec::new()),
-            Err(error) => Err(error),
-        };
-        loop {
-            if stop.is_raised() {
-                return Err(FleetError::Stopped);
-            }
-            let mut found = look(&some_waiting)?;
-            let is_late = began.elapsed() > within;
-            if found.is_empty() || is_late {
-                found = look(&path)?;
-            }
-            for pod in &found {
-                if let State::Failed(why) = pods::state(pod) {
-                    return Err(FleetError::Pod { name: name(pod), why });
-                }
-            }
-            let runs =
-                |pod: &&Value| pods::address(pod).is_some() || pods::state(pod) == State::Succeeded;
-            let running = found.iter().filter(runs).count();
-            if running >= usize::from(wanted) {
-                return Ok(found);
-            }
-            if is_late {
-                let why = found.iter().find_map(pods::why_waiting);
-                let why = why.or_else(|| self.why_none(role)).unwrap_or_default();
-                return Err(FleetError::Late { role, running, wanted, within, why });
-            }
-            thread::sleep(LOOK);
+        if is_late {
+            let why = found.iter().find_map(pods::why_waiting);
+            let why = why.or_else(|| why_none(api, order, role)).unwrap_or_default();
+            return Err(FleetError::Late { role, running, wanted, within, why });
         }
+        thread::sleep(LOOK);
     }
+}
 
-    /// A Job that may not make its pods (a quota, a policy) says so in an event alone.
-    fn why_none(&self, role: &str) -> Option<String> {
-        let job = objects::name(&self.order.run, role);
-        let of = format!("involvedObject.name={job},type=Warning");
-        let path = format!("{}?fieldSelector={}", self.core("events"), paths::escaped(&of));
-        let events = items(self.api.get(&path).ok()?);
-        events.last()?["message"].as_str().map(str::to_string)
-    }
+/// A Job that may not make its pods (a quota, a policy) says so in an event alone.
+fn why_none(api: &dyn Api, order: &Order, role: &str) -> Option<String> {
+    let job = objects::name(&order.run, role);
+    let of = format!("involvedObject.name={job},type=Warning");
+    let all = paths::core(&order.namespace, "events");
+    let events = items(api.get(&format!("{all}?fieldSelector={}", paths::escaped(&of))).ok()?);
+    events.last()?["message"].as_str().map(str::to_string)
+}
 
-    fn core(&self, kind: &str) -> String {
-        paths::core(&self.order.namespace, kind)
-    }
-
-    fn pod_path(&self) -> String {
-        format!("{}/{}", self.core("pods"), self.collector)
-    }
+/// The path of the pods of a role.
+fn pods_of(order: &Order, role: &str) -> String {
+    let all = paths::core(&order.namespace, "pods");
+    paths::selected(&all, &objects::selector(&order.run, role))
 }
 
 /// Where a collector in the pod with this address is joined.
@@ -525,6 +404,7 @@ mod tests {
 
     use serde_json::json;
 
+    use super::super::api::Lines;
     use super::*;
 
     /// A cluster whose pods are what `pods` says next, and whose log is read in pieces.
@@ -628,28 +508,6 @@ mod tests {
             "status": {"phase": "Running", "podIP": "10.0.0.7"}}]})
     }
 
-    #[test]
-    fn a_log_that_breaks_off_is_gone_on_with_and_all_is_removed() {
-        let gone = ApiError::Unreachable { why: "reset".into() };
-        let said = |number: u64| Relay::Failed { why: number.to_string() };
-        let line = |number: u64| Ok(said(number).line(number));
-        let fake = Fake::default();
-        fake.pods.lock().unwrap().push_back(running());
-        fake.pods.lock().unwrap().push_back(running());
-        fake.pods.lock().unwrap().push_back(json!({"status": {"phase": "Succeeded"}}));
-        *fake.log.lock().unwrap() =
-            VecDeque::from([vec![line(1), line(2), Err(gone)], vec![line(2), line(3)]]);
-        let stop = StopSignal::default();
-        let mut fleet =
-            Fleet::begin(&fake, order(), Duration::from_secs(5), &stop, &mut |_| Ok(())).unwrap();
-        let lines: Vec<Said> = std::iter::from_fn(|| fleet.next_said().unwrap()).collect();
-        let expected = [1, 2, 3].map(|number| Said::Relay(said(number)));
-        assert_eq!(lines, expected, "each once, also where a log's beginning is gone");
-        drop(fleet);
-        let did = fake.did.lock().unwrap().join(" ");
-        assert_eq!(did, "+sweetspot-7-collector +sweetspot-7-generator -sweetspot-7-collector");
-    }
-
     /// A cluster in which all runs, and whose collector says this.
     fn saying(lines: &[(u64, Relay)]) -> Fake {
         let fake = Fake::default();
@@ -665,13 +523,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_gone_with_its_file_is_noticed() {
-        let said = || Relay::Failed { why: String::new() };
-        let fake = saying(&[(1, said()), (4, said())]);
-        let mut fleet = begin(&fake);
-        assert_eq!(fleet.next_said(), Ok(Some(Said::Relay(said()))));
-        let gap = FleetError::Gap { pod: "p".into(), first: 2, last: 3 };
-        assert_eq!(fleet.next_said(), Err(gap));
+    fn what_was_made_is_removed_with_the_fleet() {
+        let fake = saying(&[]);
+        drop(begin(&fake));
+        let did = fake.did.lock().unwrap().join(" ");
+        assert_eq!(did, "+sweetspot-7-collector +sweetspot-7-generator -sweetspot-7-collector");
     }
 
     #[test]
@@ -733,7 +589,8 @@ mod tests {
 
     #[test]
     fn the_collector_waits_longer_than_pods_have_to_run_and_is_joined_by_either_protocol() {
-        assert_eq!(begin(&saying(&[])).together().join(" "), "--generators 1 --gather 35s");
+        let told = together(1, Duration::from_secs(5)).join(" ");
+        assert_eq!(told, "--generators 1 --gather 35s");
         assert_eq!(joined_at("10.0.0.7"), "10.0.0.7:7077");
         assert_eq!(joined_at("fd00::7"), "[fd00::7]:7077");
         let (fake, stop) = (saying(&[]), StopSignal::default());

@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::api::{Api, ApiError};
-use super::fleet::{Fleet, FleetError, Order, Said};
+use super::collector::Said;
+use super::fleet::{Fleet, FleetError, Order};
 use super::patience::patiently;
 use crate::fleet::{self, Relay};
 use crate::place::Offer;

@@ -14,6 +14,7 @@ mod autoscaler;
 mod changing;
 #[cfg(feature = "kubernetes")]
 mod client;
+mod collector;
 mod deployment;
 mod error;
 mod fields;
@@ -53,8 +54,9 @@ pub use api::{Api, ApiError, Lines};
 pub use changing::{ChangeError, Restored, remove_generators, restore};
 #[cfg(feature = "kubernetes")]
 pub use client::Client;
+pub use collector::Said;
 pub use fitness::{Fitness, look};
-pub use fleet::{Fleet, FleetError, Order, Said};
+pub use fleet::{Fleet, FleetError, Order};
 pub use found::machine_of;
 pub use lease::{Lease, LeaseError};
 pub use objects::{GRACE, PodOf};

@@ -2,7 +2,7 @@
 
 pub mod advice;
 pub mod advise;
-mod at_one_rate;
+pub mod at_one_rate;
 pub mod blind_spot;
 pub mod comparison;
 pub mod doubt;

@@ -14,7 +14,7 @@ mod phrases;
 mod plan;
 pub mod planned;
 
-use crate::terms::{FigureKind, MachineCheck, Warning};
+use crate::terms::{AtOneRate, FigureKind, MachineCheck, Warning};
 pub use fact::AnyFact;
 pub use labels::{Labels, PageWords};
 pub use language::{Fact, Language};
@@ -39,6 +39,14 @@ impl Language {
         match self {
             Self::English => english::finding::words(check),
             Self::Japanese => japanese::finding::words(check),
+        }
+    }
+
+    /// What the other pods of a way to cut an app do once one is gone; `None`: that is not known.
+    pub fn say_a_pod_less(self, of: &AtOneRate) -> Option<String> {
+        match self {
+            Self::English => english::at_one_rate::a_pod_less(of),
+            Self::Japanese => japanese::at_one_rate::a_pod_less(of),
         }
     }
 

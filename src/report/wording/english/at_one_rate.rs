@@ -19,8 +19,8 @@ fn tail(of: &AtOneRate) -> (String, String) {
     (format!("{p95} ({least} to {most})"), figures::latency(of.latency_s_p99))
 }
 
-/// `None`: that is not known.
-fn a_pod_less(of: &AtOneRate) -> Option<String> {
+/// What the other pods do once one is gone; `None`: that is not known.
+pub fn a_pod_less(of: &AtOneRate) -> Option<String> {
     let Some(less) = &of.with_a_pod_less else {
         return (of.pods == 1).then(|| "without its only pod nothing is left".to_string());
     };

@@ -19,8 +19,8 @@ fn tail(of: &AtOneRate) -> String {
     format!("p95 {p95}（{least}〜{most}）、p99 {p99}")
 }
 
-/// `None`: that is not known.
-fn a_pod_less(of: &AtOneRate) -> Option<String> {
+/// What the other pods do once one is gone; `None`: that is not known.
+pub fn a_pod_less(of: &AtOneRate) -> Option<String> {
     let Some(less) = &of.with_a_pod_less else {
         return (of.pods == 1).then(|| "唯一の Pod を失うと何も残りません".to_string());
     };
