@@ -143,7 +143,7 @@ impl Bench {
     fn print_slower(&self) -> Result<f64> {
         let kind = |cpu: f64, cpu_ratio: f64| {
             let [_, capacity, p95, memory] = Kind::EQUAL.sd_log;
-            Kind { sd_log: [cpu, capacity, p95, memory], cpu_ratio, ..Kind::EQUAL }
+            Kind { sd_log: [cpu, capacity, p95, memory], ..Kind::slower(cpu_ratio) }
         };
         let found = |cpu: f64, cpu_ratio: f64| {
             self.after(kind(cpu, cpu_ratio), &[3, 4, 5, BLOCKS_MAX], is_worse)

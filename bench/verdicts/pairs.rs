@@ -25,8 +25,10 @@ pub struct Failing {
 pub struct Kind {
     /// Of starts' CPU, capacity, p95 and memory: standard deviations of logarithms.
     pub sd_log: [f64; 4],
-    /// CPU of a request, B's by A's; B holds as much less.
+    /// CPU of a request, B's by A's.
     pub cpu_ratio: f64,
+    /// Capacity, B's by A's.
+    pub capacity_ratio: f64,
     /// Of A and of B.
     pub failing: [Failing; 2],
     /// Requests that fail cost no CPU.
@@ -53,17 +55,24 @@ impl Kind {
     pub const EQUAL: Self = Self {
         sd_log: [0.015, 0.028, 0.06, 0.01],
         cpu_ratio: 1.0,
+        capacity_ratio: 1.0,
         failing: [Failing::NONE; 2],
         is_failing_free: false,
     };
 
-    /// What is said of one pair after at most so many blocks.
+    /// A request of B takes this many times the CPU, and B holds as much less.
+    pub fn slower(cpu_ratio: f64) -> Self {
+        Self { cpu_ratio, capacity_ratio: 1.0 / cpu_ratio, ..Self::EQUAL }
+    }
+
+    /// What is said of one pair after at most this many blocks.
     pub fn answer(&self, blocks_max: u32, seed: u64) -> RevisionsAnswer {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut compared = Revisions::new(plan());
         for _ in 0..blocks_max {
-            let a = self.start(1.0, self.failing[0], &mut random);
-            let b = self.start(self.cpu_ratio, self.failing[1], &mut random);
+            let a = self.start([1.0; 2], self.failing[0], &mut random);
+            let ratios = [self.cpu_ratio, self.capacity_ratio];
+            let b = self.start(ratios, self.failing[1], &mut random);
             compared.take_starts([a, b]);
             if compared.is_sure() {
                 break;
@@ -72,9 +81,10 @@ impl Kind {
         compared.answer()
     }
 
+    /// `cpu_ratio`, `capacity_ratio`: its figures by A's.
     fn start(
         &self,
-        cpu_ratio: f64,
+        [cpu_ratio, capacity_ratio]: [f64; 2],
         failing: Failing,
         random: &mut Xoshiro256PlusPlus,
     ) -> RevisionStart {
@@ -86,7 +96,7 @@ impl Kind {
         let paid = if self.is_failing_free { 1.0 - share } else { 1.0 };
         RevisionStart {
             cpu_s: 0.01 * cpu * cpu_ratio * paid,
-            capacity_rps: 100.0 * capacity / cpu_ratio,
+            capacity_rps: 100.0 * capacity * capacity_ratio,
             p95_s: 0.1 * p95,
             memory_bytes: (2e8 * memory) as u64,
             failed: (DUE, failed),

@@ -90,6 +90,6 @@ fn of_ecs(
         .into());
     }
     let remote = plan.remote.clone().unwrap_or(remote);
-    let remote = Remote { task: Some(task.reserved), ..remote };
+    let remote = Remote { reserved: Some(task.reserved), ..remote };
     Ok((plan, Reached::Remote(to, remote)))
 }

@@ -5,13 +5,12 @@
 
 use crate::terms::{
     BlindSpot, HostUse, LoadRun, MonitorRecord, MonitorSecond, ProcessMemory, ProcessUse, Role,
-    Stated,
 };
 
 /// Seconds; what platforms keep nothing shorter than.
 pub const MINUTE_S: i64 = 60;
 
-/// A load that was measured for so many seconds has a whole minute in it.
+/// Seconds; a load that is measured for this long has a whole minute in it.
 const LONG_ENOUGH_S: f64 = 2.0 * MINUTE_S as f64;
 
 /// More cores than any machine has, so that a number that was mistyped does no harm.
@@ -65,8 +64,10 @@ pub fn add(record: &mut MonitorRecord, minutes: &[Minute], measured: Measured, l
     if cores.is_empty() && memory.is_none() {
         return;
     }
-    let nothing: Stated<BlindSpot> = BlindSpot::NothingWatched.into();
-    record.blind_spots.retain(|it| *it != nothing);
+    let is_nothing = |spot: &BlindSpot| {
+        matches!(spot, BlindSpot::NothingWatched | BlindSpot::NoShellGiven { .. })
+    };
+    record.blind_spots.retain(|it| !it.fact().is_some_and(is_nothing));
     record.blind_spots.push(BlindSpot::OnlyWholeMinutes.into());
     if !cores.is_empty() {
         let mean = cores.iter().sum::<f64>() / cores.len() as f64;
@@ -100,6 +101,7 @@ fn interval(cores: f64, measured: Measured, limit_cores: f64) -> MonitorSecond {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Stated;
 
     const GIB: u64 = 1 << 30;
 
@@ -112,7 +114,7 @@ mod tests {
     }
 
     fn nothing() -> MonitorRecord {
-        let blind_spots = vec![BlindSpot::NothingWatched.into()];
+        let blind_spots = vec![BlindSpot::NoShellGiven { has_platform: true }.into()];
         MonitorRecord { blind_spots, ..MonitorRecord::default() }
     }
 

@@ -8,6 +8,8 @@
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.
 
+#[expect(clippy::disallowed_methods, reason = "waits for processes")]
+mod child;
 #[expect(clippy::disallowed_methods, reason = "runs AWS's command, and waits for what it does")]
 pub mod ecs;
 #[expect(clippy::disallowed_methods, reason = "asks a cluster, and waits for its pods")]
@@ -120,8 +122,8 @@ pub trait Place: Send {
     /// What the server runs on.
     fn machine(&self) -> &Machine;
 
-    /// Time since this place was made, by its own clock (virtual in a simulation). Budgets count
-    /// it.
+    /// Time since this place was made, by its own clock: virtual in a simulation, and without the
+    /// time in which it waited for what a platform recorded. Budgets count it.
     fn elapsed(&self) -> Duration;
 
     /// Other places have worked until this time: a clock that does not run by itself is set to it.

@@ -87,7 +87,7 @@ impl Watching {
     }
 }
 
-/// What is said where nothing can be looked at.
-pub fn nothing() -> MonitorRecord {
-    MonitorRecord { blind_spots: vec![BlindSpot::NothingWatched.into()], ..Default::default() }
+/// What is said where nothing can be looked at, and why.
+pub fn nothing(why: BlindSpot) -> MonitorRecord {
+    MonitorRecord { blind_spots: vec![why.into()], ..Default::default() }
 }

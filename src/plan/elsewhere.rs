@@ -26,7 +26,7 @@ pub struct Remote {
     /// What its platform says that it may use; `None`: the plan has to.
     pub has: Option<(Cores, Bytes)>,
     /// What a whole task of it reserves; `None`: it is no service of ECS, or nobody has asked.
-    pub task: Option<Reserved>,
+    pub reserved: Option<Reserved>,
 }
 
 /// Whose commands change it.

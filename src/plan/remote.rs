@@ -101,17 +101,17 @@ pub fn subject(
     let public = settings.get(Key::AllowPublic).map(|it| it.choice(&SWITCH)).transpose()?;
     let allows_public = public.is_some_and(|it| it.value);
     let one = Configuration::new(1, 1).expect("one of each can run");
-    let template = CommandTemplate {
+    let command = Some(CommandTemplate {
         words: vec![commands.apply.clone()],
         text: commands.apply.clone(),
         stop_signal: 0,
         today: today.unwrap_or(one),
         runs,
-    };
-    let app = App { command: Some(template), ..App::new(folder, Framework::Other, "") };
-    let app = App { env: variables.into(), ..app };
+    });
+    let app = App { command, env: variables.into(), ..App::new(folder, Framework::Other, "") };
     let from = settings.get(Key::From).map(|it| it.read(host).map(|it| it.value)).transpose()?;
-    let remote = Remote { url, commands, today, allows_public, by, from, has: None, task: None };
+    let (has, reserved) = (None, None);
+    let remote = Remote { url, commands, today, allows_public, by, from, has, reserved };
     Ok(Some(Subject {
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),

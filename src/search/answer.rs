@@ -74,7 +74,7 @@ pub struct Answer {
     pub current: Option<CapacityEstimate>,
     /// `None` while nothing was found that holds any rate within the goal.
     pub choice: Option<Choice>,
-    /// `None` when no memory was read.
+    /// `None` when no memory of the server's processes was read.
     pub memory: Option<MemoryParts>,
     /// `None` where nothing was looked for.
     pub objective: Option<ObjectiveAnswer>,
@@ -169,7 +169,7 @@ impl Answering<'_> {
             gain: gain(ledger, chosen),
             precision: Some(precision(ledger, chosen)),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
-            memory_bytes: cell.memory_bytes.or_else(expected),
+            memory_bytes: cell.memory_bytes.or(cell.recorded_bytes).or_else(expected),
             latency_at_rps: p95_s.and(ledger.operating_rps),
             p95_s,
             // Where something else is asked for, as much capacity is not as good.

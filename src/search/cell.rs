@@ -36,8 +36,11 @@ pub(super) struct Cell {
     /// p95 at one rate, seconds, a fresh start each: at the rate to be served where latency is
     /// asked for, else at the one that decides between settings that hold as much.
     pub latencies_s: Vec<f64>,
-    /// Total PSS, largest seen.
+    /// Total PSS of the server's processes, largest seen.
     pub memory_bytes: Option<u64>,
+    /// What the app's platform recorded, largest seen: of long loads alone, and of all that runs
+    /// beside the workers too, so that it compares no settings and says nothing of others.
+    pub recorded_bytes: Option<u64>,
     /// Limits named by trials that pushed it: of each kind the sum of confidence, and the surest.
     limits: Vec<(f64, Limit)>,
     /// Why it can't be recommended.
@@ -89,7 +92,11 @@ impl Cell {
 
     /// Takes what every trial tells, whatever it was for.
     pub fn take(&mut self, summary: &TrialSummary) {
-        self.memory_bytes = self.memory_bytes.max(summary.memory_bytes);
+        let memory = match summary.is_seen_by_platform() {
+            true => &mut self.recorded_bytes,
+            false => &mut self.memory_bytes,
+        };
+        *memory = (*memory).max(summary.memory_bytes);
         self.has_held |= summary.offered.rate().is_some() && summary.leaning == Verdict::Yes;
         let is_pushed = summary.purpose == TrialPurpose::Saturate || summary.verdict == Verdict::No;
         if is_pushed {

@@ -110,7 +110,7 @@ impl LongRun {
         if self.parts.is_empty() && self.ended.is_none() {
             return None;
         }
-        let memory_bytes = self.trend(|part| part.memory_bytes.map(|bytes| bytes as f64));
+        let memory_bytes = self.memory();
         let full = memory_bytes.zip(self.what.memory);
         Some(Soak {
             workers: self.what.configuration.workers.get(),
@@ -127,10 +127,23 @@ impl LongRun {
         })
     }
 
-    /// Of the parts that have the figure.
+    /// Of the parts that have the figure; one alone shows nothing over the time.
     fn trend(&self, figure: impl Fn(&SoakPart) -> Option<f64>) -> Option<Trend> {
-        let points = self.parts.iter().filter_map(|part| Some((part.ended_s, figure(part)?)));
-        trend(&points.collect::<Vec<_>>())
+        let points = self.points(figure);
+        trend(&points).filter(|_| points.len() > 1)
+    }
+
+    /// Of all processes; `None` also where a part between others lacks it, as a platform tells it
+    /// late or not at all: a line takes its points for equally far from each other.
+    fn memory(&self) -> Option<Trend> {
+        let is_known = self.parts.iter().map(|part| part.memory_bytes.is_some());
+        let mut after_gap = is_known.skip_while(|known| !known).skip_while(|known| *known);
+        let is_whole = !after_gap.any(|known| known);
+        self.trend(|part| part.memory_bytes.map(|bytes| bytes as f64)).filter(|_| is_whole)
+    }
+
+    fn points(&self, figure: impl Fn(&SoakPart) -> Option<f64>) -> Vec<(f64, f64)> {
+        self.parts.iter().filter_map(|part| Some((part.ended_s, figure(part)?))).collect()
     }
 
     fn workers(&self) -> Vec<WorkerTrend> {
@@ -139,7 +152,8 @@ impl LongRun {
             let bytes = |part: &SoakPart| {
                 part.workers_memory.iter().find(|it| it.pid == pid)?.bytes.map(|it| it as f64)
             };
-            Some(WorkerTrend { pid, memory_bytes: self.trend(bytes)? })
+            // One that has just come is there too.
+            Some(WorkerTrend { pid, memory_bytes: trend(&self.points(bytes))? })
         };
         self.parts.last().iter().flat_map(|it| &it.workers_memory).filter_map(of_worker).collect()
     }
@@ -216,6 +230,46 @@ mod tests {
         let full_s = full_in_s(&seen, Bytes(1000)).unwrap();
         let expected_s = (950.0 - 122.0) / 120.0 * 3600.0;
         assert!((full_s - expected_s).abs() < 1e-3, "{full_s}");
+    }
+
+    /// What is seen of a long run whose parts have this memory, and all the same p95.
+    fn with_memory(memory_bytes: &[Option<u64>]) -> Soak {
+        let part = |(trial, memory_bytes): (u32, &Option<u64>)| SoakPart {
+            trial,
+            ended_s: f64::from(trial) * 300.0,
+            requests: 1000,
+            failed: 0,
+            met: Some(true),
+            latency_s_p50: Some(0.01),
+            latency_s_p95: Some(0.02),
+            memory_bytes: *memory_bytes,
+            workers_memory: Vec::new(),
+        };
+        let what = Lasting {
+            configuration: Configuration::new(1, 5).unwrap(),
+            variant: Variant::AS_IT_IS,
+            capacity_rps: 100.0,
+            arrivals: Arrivals::Poisson,
+            duration: Duration::from_secs(3600),
+            memory: Some(Bytes(1000)),
+        };
+        let parts = (1..).zip(memory_bytes).map(part).collect();
+        LongRun { parts, ..LongRun::new(what) }.seen().unwrap()
+    }
+
+    #[test]
+    fn one_part_is_no_trend_and_memory_has_none_where_parts_between_lack_it() {
+        let one = with_memory(&[Some(400)]);
+        assert_eq!((one.memory_bytes, one.latency_s_p95), (None, None));
+        let first_alone = with_memory(&[Some(400), None, None]);
+        assert_eq!(first_alone.memory_bytes, None);
+        assert!(first_alone.latency_s_p95.is_some());
+        // A server that has died has none at the end, and what came before stands.
+        let whole = with_memory(&[None, Some(400), Some(410), None]).memory_bytes.unwrap();
+        assert_eq!((whole.first, whole.last), (400.0, 410.0));
+        let growing: Vec<_> = (0..12).map(|it| (it % 5 != 1).then_some(400 + 10 * it)).collect();
+        let seen = with_memory(&growing);
+        assert_eq!((seen.memory_bytes, seen.memory_full_in_s), (None, None));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::place::PlaceError;
 use crate::place::ecs;
 use crate::place::local::inherited_secrets;
 use crate::place::remote::{
-    self, FILES_OF_HOST, ForHosts, Host, OnLoss, Ours, Recorded, RemoteSettings, Unread,
+    self, AskMinutes, FILES_OF_HOST, ForHosts, Host, OnLoss, Ours, RemoteSettings, Unread,
 };
 use crate::plan::traffic::Scheme;
 use crate::plan::{Plan, Platform, Remote};
@@ -132,7 +132,7 @@ fn place(
         apply: commands.apply.clone(),
         ready: commands.ready.clone(),
         observe: commands.observe.clone(),
-        recorded: recorded(remote),
+        ask_minutes: ask_minutes(remote),
         restore: commands.restore.clone(),
         hands_on: remote.by != Platform::Any,
         ours: commands.check.clone().map(|check| Ours { check, tell }),
@@ -149,9 +149,9 @@ fn place(
 }
 
 /// How its platform is asked what it recorded of it; `None`: it records nothing.
-fn recorded(remote: &Remote) -> Option<Recorded> {
+fn ask_minutes(remote: &Remote) -> Option<AskMinutes> {
     let Platform::Ecs(name) = &remote.by else { return None };
-    let (name, reserved) = (name.clone(), remote.task.unwrap_or_default());
+    let (name, reserved) = (name.clone(), remote.reserved.unwrap_or_default());
     Some(Box::new(move |range, stop: &StopSignal| {
         ecs::minutes(&name, reserved, range, stop)
             .map_err(|error| Unread { said: error.to_string(), is_lasting: error.is_lasting() })

@@ -11,6 +11,9 @@ pub enum BlindSpot {
     NothingWatched,
     /// The user's command gave no shell to look by; what it printed last.
     NoShell { said: String },
+    /// The user named no shell to look by. `has_platform`: it is asked what its platform recorded,
+    /// which has no whole minute of this load.
+    NoShellGiven { has_platform: bool },
     /// What it used is what its platform recorded of all of it in the whole minutes within the
     /// load: single workers are not seen.
     OnlyWholeMinutes,

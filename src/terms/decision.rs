@@ -217,7 +217,7 @@ pub struct TuneResult {
     /// `None` when nothing met the SLO or nothing could be measured.
     pub decision: Option<Decision>,
     pub predicted: Vec<Prediction>,
-    /// `None` when no memory could be read.
+    /// `None` when no memory of the server's processes could be read.
     #[serde(default)]
     pub memory: Option<MemoryParts>,
     /// What was looked for, and what comes near; `None` in sessions from before it could be said.

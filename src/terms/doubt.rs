@@ -332,6 +332,9 @@ impl LoadDoubt {
             Self::RowsLeftOut { .. } => "rows_left_out",
             Self::RareTargetsLeftOut { .. } => "rare_targets",
             Self::LogLinesNotUnderstood { .. } => "log_lines",
+            Self::NotSeen { what: Stated::Fact(BlindSpot::OnlyWholeMinutes) } => {
+                "only_whole_minutes"
+            }
             Self::NotSeen { .. } => "not_seen",
             Self::MetricsUnread { .. } => "metrics_unread",
         }

@@ -18,11 +18,12 @@ pub struct Soak {
     pub asked_s: f64,
     /// In their order.
     pub parts: Vec<SoakPart>,
-    /// Of all the server's processes together, bytes; null where none was read.
+    /// Of all the server's processes together, bytes; null where it was read in fewer than two
+    /// parts, or not in one between others.
     pub memory_bytes: Option<Trend>,
     /// Of the workers that were there at its end.
     pub workers_memory: Vec<WorkerTrend>,
-    /// Seconds; null where nothing was answered.
+    /// Seconds; null where something was answered in fewer than two parts.
     pub latency_s_p95: Option<Trend>,
     /// Seconds from its end until the server would fill 95 % of the memory that it may use, were
     /// it to grow on as in the later half; null where no growth is certain.

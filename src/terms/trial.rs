@@ -15,6 +15,7 @@ use super::load_summary::LoadSummary;
 use super::monitor_record::MonitorRecord;
 use super::reason::Reason;
 use super::stated::Stated;
+use super::warning::Warning;
 
 /// Everything raw of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -195,7 +196,8 @@ pub struct TrialSummary {
     pub cpu_s: BTreeMap<String, f64>,
     /// By worker index.
     pub workers: Vec<WorkerShare>,
-    /// PSS of all the server's processes at the end; `None` when it could not be read.
+    /// PSS of all the server's processes at the end, or what the app's platform recorded of all of
+    /// it; `None` when it could not be read.
     pub memory_bytes: Option<u64>,
     /// By how much the memory that its processes have in use grew, bytes a second; `None` where
     /// too little was seen.
@@ -219,6 +221,12 @@ impl TrialSummary {
     /// It ran on the app as it is, with nothing taken away.
     pub fn is_as_it_is(&self) -> bool {
         self.variant.is_as_it_is() && self.purpose != TrialPurpose::LostPod
+    }
+
+    /// Its memory is what the app's platform recorded, with all that runs beside the server's
+    /// processes: nothing is told by it of what a worker takes.
+    pub fn is_seen_by_platform(&self) -> bool {
+        self.summary.warnings.iter().any(Warning::says_only_whole_minutes)
     }
 }
 

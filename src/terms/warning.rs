@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::doubt::{Doubt, GENERATOR_SHARES_CORES, GeneratorDoubt, MachineDoubt};
+use super::blind_spot::BlindSpot;
+use super::doubt::{Doubt, GENERATOR_SHARES_CORES, GeneratorDoubt, LoadDoubt, MachineDoubt};
 
 /// A doubt; or the words that a version stored before there were facts. Only `report` makes words
 /// of facts.
@@ -79,6 +80,12 @@ impl Warning {
             Self::Verbatim { code, .. } => code == GENERATOR_SHARES_CORES,
         }
     }
+
+    /// What the app used is what its platform recorded of all of it.
+    pub fn says_only_whole_minutes(&self) -> bool {
+        let Some(Doubt::Load(LoadDoubt::NotSeen { what })) = self.doubt() else { return false };
+        what.fact() == Some(&BlindSpot::OnlyWholeMinutes)
+    }
 }
 
 impl<D: Into<Doubt>> From<D> for Warning {
@@ -107,5 +114,22 @@ impl JsonSchema for Warning {
             },
             "required": ["code", "message", "advice"],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_figure_it_is_is_raised_also_after_loads_of_which_nothing_was_seen() {
+        let not_seen = |spot: BlindSpot| Warning::from(LoadDoubt::NotSeen { what: spot.into() });
+        let nothing = not_seen(BlindSpot::NoShellGiven { has_platform: true });
+        let minutes = not_seen(BlindSpot::OnlyWholeMinutes);
+        let mut known = Vec::new();
+        let raised = [&nothing, &nothing, &minutes, &minutes].map(|it| it.raise_in(&mut known));
+        assert_eq!(raised, [true, false, true, false]);
+        assert_eq!((nothing.code(), minutes.code()), ("not_seen", "only_whole_minutes"));
+        assert!(minutes.says_only_whole_minutes() && !nothing.says_only_whole_minutes());
     }
 }

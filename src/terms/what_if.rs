@@ -157,7 +157,7 @@ pub struct FitReport {
     /// Root mean square of the residuals, relative.
     pub misfit: f64,
     pub residuals: Vec<FitResidual>,
-    /// Null when no memory could be read.
+    /// Null when no memory of the server's processes could be read.
     pub memory: Option<MemoryParts>,
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
+use sweetspot::place::{Observed, Offer};
 use sweetspot::plan::Plan;
 use sweetspot::report;
 use sweetspot::report::Language;
@@ -15,6 +16,7 @@ use sweetspot::terms::*;
 use tempfile::TempDir;
 
 use crate::schema::assert_valid;
+use crate::setbacks::Spoiling;
 use crate::tune::{self, Room};
 
 const LIMIT: Duration = Duration::from_millis(250);
@@ -183,6 +185,47 @@ fn the_cheapest_request_is_as_cheap_as_the_truth_allows() {
         assert!((million.unwrap() / truth - 1.0).abs() < 0.1, "{million:?} beside {truth}");
         let of_truth = held_rps / truly(chosen(&ended));
         assert!((0.8..1.02).contains(&of_truth), "{held_rps}/s is {of_truth} of the truth");
+    }
+}
+
+/// As a platform has it that records whole minutes, of all that runs beside the app too: of the
+/// rate alone that is held in the end.
+#[test]
+fn memory_that_long_loads_alone_tell_compares_no_settings_and_says_nothing_of_others() {
+    const BYTES: u64 = 700 << 20;
+    let folder = TempDir::new().unwrap();
+    let plan = Plan {
+        workers: [1, 2].map(|it| Workers::new(it).unwrap()).to_vec(),
+        threads: [2, 8].map(|it| Threads::new(it).unwrap()).to_vec(),
+        ..plan(&folder, asked(ObjectiveKind::Memory, 50.0), 12)
+    };
+    let mut place = Spoiling::new(app(), plan.seed, |_, offer: &Offer, seen: &mut Observed| {
+        let is_long = offer.duration >= Duration::from_secs(30);
+        let blind_spot = match is_long {
+            true => BlindSpot::OnlyWholeMinutes,
+            false => BlindSpot::NoShellGiven { has_platform: true },
+        };
+        let task = ProcessMemory { pss_bytes: BYTES, ..ProcessMemory::default() };
+        seen.monitor = MonitorRecord {
+            memory: is_long.then_some(task).into_iter().collect(),
+            blind_spots: vec![blind_spot.into()],
+            ..MonitorRecord::default()
+        };
+    });
+    let ended = Room::default().tune(&plan, &mut place).unwrap();
+    let (text, result) = (text(&ended), &ended.result);
+    let decision = result.decision.as_ref().unwrap();
+    assert_eq!((chosen(&ended).workers.get(), decision.memory_bytes), (2, Some(BYTES)), "{text}");
+    assert!(result.objective.as_ref().unwrap().front.is_empty(), "{text}");
+    let instead = ObjectiveNote::HighestCapacityInstead { missing: MissingFigure::Memory };
+    assert!(result.notes.contains(&Note::Objective(instead).into()), "{:?}", result.notes);
+    assert!(!flat(&text).contains("it needs the least memory"), "{text}");
+    assert_eq!(result.memory, None);
+    let all_bytes = result.predicted.iter().map(|it| it.memory_bytes);
+    assert_eq!(all_bytes.flatten().count(), 0, "{:?}", result.predicted);
+    let codes: Vec<&str> = result.warnings.iter().map(Warning::code).collect();
+    for code in ["not_seen", "only_whole_minutes"] {
+        assert!(codes.contains(&code), "{codes:?}");
     }
 }
 

@@ -8,17 +8,17 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::{CommandExt, parent_id};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::Once;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::place::child::{end_of, given, in_memory};
 use crate::terms::StopSignal;
 
 /// Whose credentials it uses, which region and which endpoint its own variables say, as always.
@@ -29,12 +29,12 @@ const PROGRAM: &str = "aws";
 const PATIENT: [(&str, &str); 2] = [("AWS_RETRY_MODE", "standard"), (ATTEMPTS, "8")];
 const ATTEMPTS: &str = "AWS_MAX_ATTEMPTS";
 
-/// What is asked in passing holds nobody up: it is tried twice, with so many seconds to reach AWS
-/// and to be answered.
+/// What is asked in passing holds nobody up: it is tried twice, with 5 s to reach AWS and 10 s to
+/// be answered.
 const IN_PASSING: [&str; 4] = ["--cli-connect-timeout", "5", "--cli-read-timeout", "10"];
 
-/// Between two looks whether it has ended.
-const LOOK: Duration = Duration::from_millis(20);
+/// For that and all else that it does, such as to get credentials from another program.
+const PATIENCE: Duration = Duration::from_secs(45);
 
 /// What it says where the credentials may not do something, or are no longer good.
 const NOT_ALLOWED: [&str; 2] = ["AccessDenied", "UnauthorizedOperation"];
@@ -63,6 +63,11 @@ pub enum AwsError {
     Throttled { operation: String, said: String },
     #[error("aws {operation} failed\n{said}")]
     Failed { operation: String, said: String },
+    #[error(
+        "aws {operation} did not end by itself and was given up; where it gets its credentials by \
+         another program, that may wait for somebody: sign in first"
+    )]
+    GivenUp { operation: String },
     #[error("aws {operation} answered something else than it should: {why}")]
     Odd { operation: String, why: String },
 }
@@ -86,12 +91,12 @@ pub fn ask(
 ) -> Result<Value, AwsError> {
     let once = || {
         let mut command = command(operation, arguments, input)?;
-        answer(operation, end_of(&mut command, &StopSignal::default()))
+        answer(operation, output_of(&mut command, || false))
     };
     again_and_again(once, say_throttled, thread::sleep)
 }
 
-/// Asks AWS for what can be done without: without a word, for half a minute or so, and no longer
+/// Asks AWS for what can be done without: without a word, for `PATIENCE` at most, and no longer
 /// than until the user wants to end.
 ///
 /// # Errors
@@ -103,7 +108,7 @@ pub fn ask_in_passing(
 ) -> Result<Value, AwsError> {
     let mut command = command(operation, &IN_PASSING, Some(input))?;
     command.env(ATTEMPTS, "2");
-    answer(operation, end_of(&mut command, stop))
+    answer(operation, output_in_passing(&mut command, PATIENCE, stop))
 }
 
 /// `say`: before each wait; of which operation.
@@ -150,7 +155,8 @@ fn command(
     }
     // Its second version would page.
     command.env("AWS_PAGER", "");
-    command.stdin(given(input).map_err(AwsError::NoProgram)?);
+    let input = input.map(ToString::to_string).unwrap_or_default();
+    command.stdin(given(input.as_bytes()).map_err(AwsError::NoProgram)?);
     let asker = std::process::id();
     // SAFETY: prctl and getppid may be called between fork and exec, and nothing else is.
     unsafe { command.pre_exec(move || die_with(asker)) };
@@ -164,22 +170,28 @@ fn die_with(asker: u32) -> io::Result<()> {
     if parent_id() == asker { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
-/// Runs it to its end, or kills it once the user wants to end.
-fn end_of(command: &mut Command, stop: &StopSignal) -> io::Result<Output> {
-    // Files rather than pipes: nobody has to read them meanwhile.
+/// Runs it to its end, for this time at most and until the user wants to end. It has a session of
+/// its own, without a terminal: what would ask there fails at once, and all of it can be ended.
+fn output_in_passing(
+    command: &mut Command,
+    patience: Duration,
+    stop: &StopSignal,
+) -> io::Result<Option<Output>> {
+    // SAFETY: setsid may be called between fork and exec, and nothing else is.
+    unsafe { command.pre_exec(|| setsid().map(drop).map_err(io::Error::from)) };
+    let deadline = Instant::now() + patience;
+    output_of(command, || stop.is_raised() || Instant::now() >= deadline)
+}
+
+/// Runs it to its end; `None`: it was given up, as `is_given_up` says, and ended.
+fn output_of(
+    command: &mut Command,
+    is_given_up: impl FnMut() -> bool,
+) -> io::Result<Option<Output>> {
     let (stdout, stderr) = (in_memory("stdout")?, in_memory("stderr")?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if stop.is_raised() {
-            child.kill()?;
-            break child.wait()?;
-        }
-        thread::sleep(LOOK);
-    };
-    Ok(Output { status, stdout: all_of(stdout)?, stderr: all_of(stderr)? })
+    let Some(status) = end_of(&mut child, is_given_up)? else { return Ok(None) };
+    Ok(Some(Output { status, stdout: all_of(stdout)?, stderr: all_of(stderr)? }))
 }
 
 fn all_of(mut file: File) -> io::Result<Vec<u8>> {
@@ -189,13 +201,14 @@ fn all_of(mut file: File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What it answers, by how it ended.
+/// What it answers, by how it ended; `None`: it was given up.
 fn answer(
     (service, operation): (&str, &str),
-    ended: io::Result<Output>,
+    ended: io::Result<Option<Output>>,
 ) -> Result<Value, AwsError> {
     let ended = ended.map_err(AwsError::NoProgram)?;
     let operation = format!("{service} {operation}");
+    let Some(ended) = ended else { return Err(AwsError::GivenUp { operation }) };
     if !ended.status.success() {
         let said = String::from_utf8_lossy(&ended.stderr).trim().to_string();
         return Err(failed(operation, said));
@@ -207,18 +220,6 @@ fn answer(
     };
     let odd = |error: serde_json::Error| AwsError::Odd { operation, why: error.to_string() };
     serde_json::from_slice(text).map_err(odd)
-}
-
-/// Its standard input: a file in memory rather than a pipe, since it reads it more than once.
-fn given(input: Option<&Value>) -> io::Result<Stdio> {
-    let Some(input) = input else { return Ok(Stdio::null()) };
-    let mut file = in_memory("request")?;
-    file.write_all(input.to_string().as_bytes())?;
-    Ok(file.into())
-}
-
-fn in_memory(name: &str) -> io::Result<File> {
-    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
 }
 
 fn failed(operation: String, said: String) -> AwsError {
@@ -291,15 +292,32 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_read_to_its_end_however_long_and_given_up_where_the_user_wants_to_end() {
+    fn an_answer_is_read_to_its_end_however_long() {
         let mut long = Command::new("sh");
         long.args(["-c", "head -c 200000 /dev/zero; echo no >&2; exit 3"]);
-        let ended = end_of(&mut long, &StopSignal::default()).unwrap();
+        let ended = output_of(&mut long, || false).unwrap().unwrap();
         assert_eq!((ended.status.code(), ended.stdout.len()), (Some(3), 200_000));
         assert_eq!(ended.stderr, b"no\n");
-        let (mut slow, stop) = (Command::new("sleep"), StopSignal::default());
-        stop.raise();
-        assert_eq!(end_of(slow.arg("600"), &stop).unwrap().status.code(), None);
+    }
+
+    #[test]
+    fn what_is_asked_in_passing_asks_no_terminal_and_is_given_up_in_time() {
+        let (goes_on, ends, hour) =
+            (StopSignal::default(), StopSignal::default(), Duration::from_secs(3600));
+        ends.raise();
+        let of = |text: &str, patience: Duration, stop: &StopSignal| {
+            let mut command = Command::new("sh");
+            output_in_passing(command.args(["-c", text]), patience, stop).unwrap()
+        };
+        let slow = "sleep 600 & wait";
+        assert_eq!(of(slow, Duration::ZERO, &goes_on), None, "after its time");
+        assert_eq!(of(slow, hour, &ends), None, "where the user wants to end");
+        let leads = "read -r id name state parent group session rest </proc/$$/stat
+            echo $((session == $$))";
+        assert_eq!(of(leads, hour, &goes_on).unwrap().stdout, b"1\n", "leads its session");
+        let given_up = answer(("cloudwatch", "get-metric-data"), Ok(None)).unwrap_err();
+        let said = given_up.to_string();
+        assert!(said.starts_with("aws cloudwatch get-metric-data did not end"), "{said}");
     }
 
     #[test]

@@ -55,8 +55,8 @@ pub fn points(answer: &Value, id: &str) -> Vec<(i64, f64)> {
     pairs.filter_map(|(time, value)| Some((seconds(time)?, value.as_f64()?))).collect()
 }
 
-/// As AWS takes it (RFC 3339).
-fn time(second: i64) -> String {
+/// A second since 1970 as text, as AWS takes it too (RFC 3339).
+pub fn time(second: i64) -> String {
     Timestamp::from_second(second).map_or_else(|_| "?".into(), |it| it.to_string())
 }
 

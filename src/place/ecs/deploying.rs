@@ -22,9 +22,9 @@ pub const GRACE_S: u32 = 24 * 60 * 60;
 /// One task is tuned, so that what is measured is what one has.
 pub const TASKS: u32 = 1;
 
-/// The share of tasks that stay healthy in a deployment, in percent, while a service is tuned whose
-/// own limits leave no room: its task may end before the next one is there.
-pub const NONE_HEALTHY: u32 = 0;
+/// The `minimumHealthyPercent` of a service that is tuned and whose own limits leave no room to
+/// replace a task: it may end before the next one is there.
+pub const MINIMUM_HEALTHY_PERCENT: u32 = 0;
 
 /// A service as it is now.
 ///
@@ -52,7 +52,7 @@ pub fn definition_of(arn: &str) -> Result<(Value, Value), EcsError> {
     Ok((found["taskDefinition"].clone(), found["tags"].clone()))
 }
 
-/// Has the service run so many tasks of a revision. `is_started_afresh`: also where it runs it.
+/// Has the service run this many tasks of a revision. `is_started_afresh`: also where it runs it.
 ///
 /// # Errors
 /// As AWS says it.
@@ -75,12 +75,15 @@ pub fn update(
     Ok(ask(("ecs", "update-service"), &[], Some(&request)).map(drop)?)
 }
 
-/// Has so many percent of its tasks stay healthy while it is deployed; all else of how that is done
-/// stays. No deployment begins.
+/// Sets its `minimumHealthyPercent`; all else of how it is deployed stays. No deployment begins.
 ///
 /// # Errors
 /// As AWS says it.
-pub fn keep_healthy(name: &ServiceName, service: &Service, percent: u32) -> Result<(), EcsError> {
+pub fn set_minimum_healthy(
+    name: &ServiceName,
+    service: &Service,
+    percent: u32,
+) -> Result<(), EcsError> {
     let now = service.deployment_configuration.clone().unwrap_or_default();
     let then = DeploymentConfiguration { minimum_healthy_percent: Some(percent), ..now };
     let request = json!({

@@ -28,7 +28,8 @@ pub use self::around::SHORT_DRAIN;
 pub use self::aws::{AwsError, ask};
 pub use self::definition::{Reserved, Task};
 use self::deploying::{
-    GRACE_S, LOOK, NONE_HEALTHY, TASKS, definition_of, describe, keep_healthy, update, wait,
+    GRACE_S, LOOK, MINIMUM_HEALTHY_PERCENT, TASKS, definition_of, describe, set_minimum_healthy,
+    update, wait,
 };
 pub use self::error::EcsError;
 pub use self::name::{NoServiceName, ServiceName};
@@ -165,9 +166,9 @@ fn hold_still(name: &ServiceName, (before, now): (&Before, &Service)) -> Result<
             around::set_drain(group, SHORT_DRAIN)?;
         }
     }
-    let least = before.least_healthy_percent;
-    if least.is_some() && now.least_healthy_percent() == least {
-        keep_healthy(name, now, NONE_HEALTHY)?;
+    let minimum = before.minimum_healthy_percent;
+    if minimum.is_some() && now.minimum_healthy_percent() == minimum {
+        set_minimum_healthy(name, now, MINIMUM_HEALTHY_PERCENT)?;
     }
     Ok(())
 }
@@ -183,12 +184,13 @@ fn look(name: &ServiceName, service: &Service) -> Result<Before, EcsError> {
     // Without a load balancer there is none to be given.
     let is_balanced = service.target_groups().next().is_some();
     let grace_s = is_balanced.then(|| service.health_check_grace_period_seconds.unwrap_or(0));
+    let minimum = service.minimum_healthy_percent();
     Ok(Before {
         name: name.to_string(),
         own_family: definition::own_family(&definition),
         desired_count: service.desired_count,
         grace_s,
-        least_healthy_percent: service.without_room_for(TASKS),
+        minimum_healthy_percent: minimum.filter(|it| !service.can_replace(TASKS, *it)),
         suspended: around::suspended(name)?,
         definition: service.task_definition.clone(),
         drains,
@@ -221,7 +223,7 @@ mod tests {
             own_family: "shop-sweetspot".into(),
             desired_count: 2,
             grace_s: None,
-            least_healthy_percent: None,
+            minimum_healthy_percent: None,
             suspended: None,
             drains: Vec::new(),
             deployment: deployment.map(str::to_string),

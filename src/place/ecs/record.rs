@@ -25,10 +25,9 @@ pub struct Before {
     pub own_family: String,
     pub desired_count: u32,
     pub grace_s: Option<u32>,
-    /// Of its tasks, how many had to stay healthy while it was deployed; `None`: that is not
-    /// changed, or an earlier version wrote this.
+    /// Its `minimumHealthyPercent`; `None`: that is not changed, or an earlier version wrote this.
     #[serde(default)]
-    pub least_healthy_percent: Option<u32>,
+    pub minimum_healthy_percent: Option<u32>,
     /// What of its scaling was suspended, as AWS has it; `None`: nothing scales it.
     pub suspended: Option<Value>,
     /// For how long each target group lets a task that ends finish, in seconds as AWS has them.
@@ -132,7 +131,7 @@ mod tests {
             own_family: "shop-sweetspot".into(),
             desired_count: 2,
             grace_s: Some(30),
-            least_healthy_percent: Some(50),
+            minimum_healthy_percent: Some(50),
             suspended: Some(serde_json::json!({"DynamicScalingInSuspended": false})),
             drains: vec![("arn:group".into(), "300".into())],
             deployment: Some("ecs-svc/9223370564341623665".into()),

@@ -11,7 +11,8 @@ use std::time::Duration;
 use super::around::{self, SHORT_DRAIN};
 use super::aws::AwsError;
 use super::deploying::{
-    GRACE_S, NONE_HEALTHY, TASKS, deregister, describe, keep_healthy, update, wait,
+    GRACE_S, MINIMUM_HEALTHY_PERCENT, TASKS, deregister, describe, set_minimum_healthy, update,
+    wait,
 };
 use super::error::EcsError;
 use super::name::ServiceName;
@@ -45,10 +46,9 @@ pub enum Left {
         before_s: u32,
         now_s: u32,
     },
-    /// How many of its tasks stay healthy while it is deployed, in percent.
-    Healthy {
-        before: u32,
-        now: u32,
+    MinimumHealthy {
+        before_percent: u32,
+        now_percent: u32,
     },
     /// How long a target group lets a task that ends finish.
     Drain {
@@ -76,10 +76,10 @@ impl fmt::Display for Left {
                 "the grace period for health checks is left at {now_s} s, as somebody else set it \
                  meanwhile (it was {before_s} s)"
             ),
-            Self::Healthy { before, now } => write!(
+            Self::MinimumHealthy { before_percent, now_percent } => write!(
                 f,
-                "the share of its tasks that stay healthy in a deployment is left at {now} %, as \
-                 somebody else set it meanwhile (it was {before} %)"
+                "minimumHealthyPercent is left at {now_percent}, as somebody else set it meanwhile \
+                 (it was {before_percent})"
             ),
             Self::Drain { group, before_s, now_s } => write!(
                 f,
@@ -105,8 +105,7 @@ pub fn restore(at: &Path) -> Result<Option<Restored>, EcsError> {
     before.refuse_elsewhere(&now.task_definition)?;
     let mut left = Vec::new();
     let goal = goal(&before, &now, &mut left);
-    let deployed = deploy(&name, (&before, &now), goal)
-        .and_then(|()| put_least_healthy_back(&name, &before, &mut left));
+    let deployed = put_tasks_back(&name, (&before, &now), goal, &mut left);
     // Not before that: what ran with our settings would be given all its time to end. And whatever
     // came of it: what does not come up is not to be left without its scaling.
     let drained = put_drains_back(&before, &mut left);
@@ -149,6 +148,29 @@ fn goal<'a>(before: &'a Before, now: &'a Service, left: &mut Vec<Left>) -> Goal<
     Goal { definition, tasks, grace_s }
 }
 
+/// Has a service run what it is to run again, and gives it its minimum healthy percent back. First,
+/// where ECS can replace its tasks with it: our task ends only once another is healthy, and should
+/// none become so, the percentage is back all the same. Else last, since with it nothing could be
+/// deployed.
+fn put_tasks_back(
+    name: &ServiceName,
+    (before, now): (&Before, &Service),
+    goal: Goal<'_>,
+    left: &mut Vec<Left>,
+) -> Result<(), EcsError> {
+    match before.minimum_healthy_percent {
+        None => deploy(name, (before, now), goal),
+        Some(percent) if now.can_replace(goal.tasks, percent) => {
+            let limited = put_minimum_healthy_back(name, now, percent, left);
+            limited.and(deploy(name, (before, now), goal))
+        }
+        Some(percent) => {
+            deploy(name, (before, now), goal)?;
+            put_minimum_healthy_back(name, &describe(name)?, percent, left)
+        }
+    }
+}
+
 /// Has it run that, and waits until it does. Also where it is said to run it: AWS may tell for a
 /// moment more what it was before a setting of ours.
 fn deploy(
@@ -179,23 +201,22 @@ fn is_refused(asked: &Result<(), EcsError>) -> bool {
     matches!(asked, Err(EcsError::Aws(AwsError::NotAllowed { .. })))
 }
 
-/// Only once it runs what it ran: with its own limits it may have no room for that either.
-fn put_least_healthy_back(
+/// `service`: as it is now; `before_percent`: what is put back.
+fn put_minimum_healthy_back(
     name: &ServiceName,
-    before: &Before,
+    service: &Service,
+    before_percent: u32,
     left: &mut Vec<Left>,
 ) -> Result<(), EcsError> {
-    let Some(then) = before.least_healthy_percent else { return Ok(()) };
-    let service = describe(name)?;
-    match service.least_healthy_percent() {
+    match service.minimum_healthy_percent() {
         // Told as it was, it may be from before a setting of ours.
-        Some(now) if [NONE_HEALTHY, then].contains(&now) => {
-            let asked = keep_healthy(name, &service, then);
-            if !(now == then && is_refused(&asked)) {
+        Some(now) if [MINIMUM_HEALTHY_PERCENT, before_percent].contains(&now) => {
+            let asked = set_minimum_healthy(name, service, before_percent);
+            if !(now == before_percent && is_refused(&asked)) {
                 asked?;
             }
         }
-        Some(now) => left.push(Left::Healthy { before: then, now }),
+        Some(now_percent) => left.push(Left::MinimumHealthy { before_percent, now_percent }),
         // It says none any more.
         None => {}
     }
@@ -254,7 +275,7 @@ mod tests {
             own_family: "shop-sweetspot".into(),
             desired_count: 2,
             grace_s: Some(30),
-            least_healthy_percent: None,
+            minimum_healthy_percent: None,
             suspended: None,
             drains: Vec::new(),
             deployment: None,
@@ -303,7 +324,10 @@ mod tests {
             (others[0].clone(), &["3", "was 2"]),
             (others[1].clone(), &["0 s", "was 30 s"]),
             (drain, &["arn:group", "60 s", "was 300 s"]),
-            (Left::Healthy { before: 100, now: 50 }, &["50 %", "was 100 %"]),
+            (
+                Left::MinimumHealthy { before_percent: 100, now_percent: 50 },
+                &["minimumHealthyPercent is left at 50,", "was 100)"],
+            ),
             (Left::Scaling, &["scaling"]),
         ] {
             let said = left.to_string();

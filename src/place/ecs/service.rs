@@ -79,15 +79,6 @@ pub struct DeploymentConfiguration {
     pub alarms: Option<Value>,
 }
 
-impl DeploymentConfiguration {
-    /// So many tasks can be replaced: one may go before another is there, or come before it goes.
-    fn has_room_for(&self, tasks: u32) -> bool {
-        let least = (tasks * self.minimum_healthy_percent.unwrap_or(100)).div_ceil(100);
-        let most = tasks * self.maximum_percent.unwrap_or(200) / 100;
-        least < most
-    }
-}
-
 #[derive(Debug, Clone, Deserialize)]
 pub struct ServiceEvent {
     pub message: String,
@@ -150,16 +141,19 @@ impl Service {
             .find_map(|(said, usual)| said.filter(|it| *it != usual))
     }
 
-    /// The least share of tasks that stay healthy while it is deployed, in percent, where because
-    /// of it so many could not be replaced.
-    pub fn without_room_for(&self, tasks: u32) -> Option<u32> {
-        let limits = self.deployment_configuration.as_ref()?;
-        limits.minimum_healthy_percent.filter(|_| !limits.has_room_for(tasks))
+    /// `None`: AWS does not say.
+    pub fn minimum_healthy_percent(&self) -> Option<u32> {
+        self.deployment_configuration.as_ref()?.minimum_healthy_percent
     }
 
-    /// The least share of tasks that stay healthy while it is deployed, in percent.
-    pub fn least_healthy_percent(&self) -> Option<u32> {
-        self.deployment_configuration.as_ref()?.minimum_healthy_percent
+    /// Whether this many tasks can be replaced where this share of them has to stay healthy: one
+    /// may end before another is there, or another be there before it ends.
+    pub fn can_replace(&self, tasks: u32, minimum_healthy_percent: u32) -> bool {
+        let limits = self.deployment_configuration.as_ref();
+        let maximum_percent = limits.and_then(|it| it.maximum_percent).unwrap_or(200);
+        let least = (tasks * minimum_healthy_percent).div_ceil(100);
+        let most = tasks * maximum_percent / 100;
+        least < most
     }
 
     /// How far it has come to run this revision, an ARN.
@@ -250,35 +244,36 @@ mod tests {
 
     #[test]
     fn limits_leave_no_room_where_as_many_have_to_be_there_as_may_be() {
-        for (least, most, is_stuck) in [
-            (Some(100), Some(200), false),
-            (None, None, false),
-            (Some(0), Some(100), false),
-            (Some(50), Some(200), false),
-            (Some(100), Some(100), true),
-            (Some(50), Some(100), true),
-            (Some(100), Some(150), true),
+        for (tasks, least, most, has_room) in [
+            (1, 100, Some(200), true),
+            (1, 100, None, true),
+            (1, 0, Some(100), true),
+            (1, 50, Some(200), true),
+            (1, 100, Some(100), false),
+            (1, 50, Some(100), false),
+            (1, 100, Some(150), false),
+            (2, 50, Some(100), true),
+            (2, 100, Some(150), true),
+            (2, 100, Some(100), false),
         ] {
             let mut of = service(json!([]));
             let breaker = json!({"enable": true, "rollback": true});
             of.deployment_configuration = Some(DeploymentConfiguration {
                 strategy: Some("ROLLING".into()),
-                minimum_healthy_percent: least,
+                minimum_healthy_percent: Some(least),
                 maximum_percent: most,
                 deployment_circuit_breaker: Some(breaker.clone()),
                 alarms: None,
             });
-            let expected = least.filter(|_| is_stuck);
-            assert_eq!(of.without_room_for(1), expected, "{least:?} to {most:?}");
+            assert_eq!(of.can_replace(tasks, least), has_room, "{tasks}: {least} to {most:?}");
+            assert_eq!(of.minimum_healthy_percent(), Some(least));
             let written = serde_json::to_value(of.deployment_configuration).unwrap();
             assert_eq!(written["deploymentCircuitBreaker"], breaker);
             assert_eq!(written["minimumHealthyPercent"], json!(least));
             assert!(written.get("alarms").is_none() && written.get("strategy").is_none());
         }
-        let mut two = service(json!([]));
-        let limits = json!({"minimumHealthyPercent": 50, "maximumPercent": 100});
-        two.deployment_configuration = serde_json::from_value(limits).unwrap();
-        assert_eq!(two.without_room_for(2), None);
+        let unsaid = service(json!([]));
+        assert_eq!((unsaid.minimum_healthy_percent(), unsaid.can_replace(1, 100)), (None, true));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::api::{Api, ApiError};
 use super::paths;
 use crate::place::usage;
 use crate::place::watching::{self, Watching};
-use crate::terms::{Configuration, MonitorRecord};
+use crate::terms::{BlindSpot, Configuration, MonitorRecord};
 
 /// A pod that was started.
 pub struct RunningPod {
@@ -61,7 +61,8 @@ impl RunningPods {
     /// What was seen of a load that began at `origin` and is over now.
     pub fn record(&self, origin: Instant) -> MonitorRecord {
         let of = |pod: &RunningPod| {
-            pod.watching.as_ref().map_or_else(watching::nothing, |it| it.record(origin))
+            let nothing = || watching::nothing(BlindSpot::NothingWatched);
+            pod.watching.as_ref().map_or_else(nothing, |it| it.record(origin))
         };
         let cores = self.share.0 * self.pods.len() as f64;
         usage::together(self.pods.iter().map(of).collect(), cores)

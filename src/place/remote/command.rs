@@ -4,28 +4,19 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::thread;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-
+use crate::place::child::{end_of, given, in_memory};
 use crate::terms::{ProcessEnd, StopRequest, StopSignal};
 
 /// Names this program.
 const OWN_PROGRAM: &str = "SWEETSPOT";
-
-/// Between two looks whether it has ended.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// For a command to end that was asked to.
-const TO_END: Duration = Duration::from_secs(2);
 
 /// Bytes of what it printed that are kept, the last ones.
 const TAIL: u64 = 64 << 10;
@@ -71,34 +62,25 @@ impl Ran {
 /// # Errors
 /// No shell can be started.
 pub fn run(order: &Order<'_>, stop: &StopSignal) -> io::Result<Ran> {
-    // Files rather than pipes: a daemon that it leaves behind may go on printing.
     let mut printed = in_memory("printed")?;
     let mut said = order.tell.map(Said::new).transpose()?;
     let errors = said.as_ref().map_or(&printed, |said| &said.file).try_clone()?;
     let mut child = shell(order.text, order.env, order.known_by)
-        .stdin(given(order.input)?)
+        .stdin(given(order.input.as_bytes())?)
         .stdout(printed.try_clone()?)
         .stderr(errors)
         .spawn()?;
     let deadline = Instant::now() + order.patience;
-    let end = loop {
-        let ended = child.try_wait()?;
+    let ended = end_of(&mut child, || {
         said.iter_mut().for_each(Said::hand_on);
-        if let Some(status) = ended {
-            break Some(status.into());
-        }
-        if Instant::now() >= deadline || stop.requested() == StopRequest::Now {
-            end(&mut child);
-            break None;
-        }
-        thread::sleep(LOOK);
-    };
+        Instant::now() >= deadline || stop.requested() == StopRequest::Now
+    })?;
     said.iter_mut().for_each(Said::hand_on_rest);
     let lines = match (tail(&mut printed)?, said) {
         (none, Some(mut said)) if none.is_empty() => tail(&mut said.file)?,
         (lines, _) => lines,
     };
-    Ok(Ran { end, lines })
+    Ok(Ran { end: ended.map(ProcessEnd::from), lines })
 }
 
 /// What a command prints on its standard error, handed on line by line.
@@ -166,21 +148,6 @@ fn whole(bytes: &[u8]) -> Option<usize> {
     last.map(|last| last + 1).or((bytes.len() as u64 == TAIL).then_some(bytes.len()))
 }
 
-fn in_memory(name: &str) -> io::Result<File> {
-    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
-}
-
-/// A command's standard input.
-fn given(input: &str) -> io::Result<Stdio> {
-    if input.is_empty() {
-        return Ok(Stdio::null());
-    }
-    let mut file = in_memory("input")?;
-    file.write_all(input.as_bytes())?;
-    file.rewind()?;
-    Ok(file.into())
-}
-
 /// A shell for a command, in a session of its own: without a terminal, so that what would ask
 /// there, such as ssh for a password, fails at once and says why. `known_by`, where its process is
 /// written down, has to be open until it has been started.
@@ -219,22 +186,6 @@ fn write_down(file: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends a command and what it started in its session's first process group, gracefully and then for
-/// certain.
-pub fn end(child: &mut Child) {
-    let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    // One that has just ended needs no signal. Not waited for, it keeps its number to itself.
-    let _ = kill_process_group(group, Signal::TERM);
-    let deadline = Instant::now() + TO_END;
-    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    while Instant::now() < deadline && matches!(waitid(WaitId::Pid(group), ended), Ok(None)) {
-        thread::sleep(LOOK);
-    }
-    let _ = kill_process_group(group, Signal::KILL);
-    // Killed, it ends; that it cannot be waited for would mean that it has been already.
-    let _ = child.wait();
-}
-
 fn tail(file: &mut File) -> io::Result<Vec<String>> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
@@ -248,6 +199,7 @@ fn tail(file: &mut File) -> io::Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::thread;
 
     use super::*;
 
@@ -340,7 +292,7 @@ mod tests {
         let has_ended = || state().map_or(true, |stat| stat.contains(") Z "));
         let deadline = Instant::now() + Duration::from_secs(20);
         while !has_ended() && Instant::now() < deadline {
-            thread::sleep(LOOK);
+            thread::sleep(Duration::from_millis(20));
         }
         assert!(has_ended());
     }

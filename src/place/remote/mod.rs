@@ -24,7 +24,7 @@ use self::command::{Order, Ran};
 use self::note::{Note, NoteError, Written};
 pub use self::put_back::{PutBack, restore};
 use self::put_back::{in_words, put_back};
-pub use self::recorded::{Recorded, Unread};
+pub use self::recorded::{AskMinutes, Unread};
 use self::recorded::{Records, now_s};
 pub use self::settings::{Destination, Occasion, Ours, RemoteSettings, Tell, boot_patience};
 use self::shell::Shell;
@@ -39,9 +39,9 @@ use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
-    BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark, Configuration, LiveSecond,
-    LoadDoubt, LoadSecond, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest, StopSignal,
-    Target, Task, Variant, Warning,
+    BlindSpot, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark, Configuration,
+    LiveSecond, LoadDoubt, LoadSecond, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest,
+    StopSignal, Target, Task, Variant, Warning,
 };
 
 /// The exit status by which a command of ours says that the session cannot go on, whatever setting
@@ -111,7 +111,7 @@ impl Remote {
         let Machine { cpu_model, kernel, .. } = &mut settings.machine;
         seen.cpu_model.into_iter().for_each(|it| *cpu_model = it);
         seen.kernel.into_iter().for_each(|it| *kernel = it);
-        let records = settings.recorded.take().map(Records::new);
+        let records = settings.ask_minutes.take().map(Records::new);
         Ok(Self {
             settings,
             stop,
@@ -297,6 +297,14 @@ impl Remote {
         self.settings.to.addresses.iter().all(|address| address.ip().is_loopback())
     }
 
+    /// Why nothing is seen of what the app uses, where no shell looks at it.
+    fn unseen(&self) -> BlindSpot {
+        match &self.settings.observe {
+            Some(_) => BlindSpot::NothingWatched,
+            None => BlindSpot::NoShellGiven { has_platform: self.records.is_some() },
+        }
+    }
+
     fn remarks(&self) -> Vec<Remark> {
         let Configuration { workers, threads } = self.settings.least;
         let (workers, threads) = (workers.get(), threads.get());
@@ -452,15 +460,16 @@ impl Place for Remote {
         let origin_s = now_s() - origin.elapsed().as_secs_f64();
         let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
         let secrets = &self.settings.secrets;
-        let mut monitor =
-            shell.map_or_else(watching::nothing, |shell| shell.record(origin, secrets));
+        let nothing = || watching::nothing(self.unseen());
+        let mut monitor = shell.map_or_else(nothing, |shell| shell.record(origin, secrets));
         self.check()?;
-        if let Some(records) = self.records.as_mut().filter(|_| monitor.seconds.is_empty()) {
+        if monitor.seconds.is_empty()
+            && let Some(mut records) = self.records.take()
+        {
             let measured = Measured::of(origin_s, &load.run);
-            let tell = |line: &str| {
-                self.settings.ours.iter().for_each(|it| (it.tell)(Occasion::Measuring, line));
-            };
+            let tell = |line: &str| self.tell(Occasion::Measuring, line);
             records.add(&mut monitor, (measured, cores), &self.stop, &tell);
+            self.records = Some(records);
         }
         Ok(Observed { load, monitor, failure: None })
     }

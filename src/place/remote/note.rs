@@ -229,6 +229,7 @@ mod tests {
 
     use super::super::command;
     use super::*;
+    use crate::place::child;
 
     #[test]
     fn a_command_that_was_left_is_known_until_it_has_ended_and_another_process_is_none() {
@@ -241,7 +242,7 @@ mod tests {
         let mut child =
             command::shell("sleep 60", &BTreeMap::new(), Some(note.command())).spawn().unwrap();
         assert_eq!(note.command_left(), Some(child.id()));
-        command::end(&mut child);
+        child::end(&mut child);
         assert_eq!(note.command_left(), None);
         // Of this id, but younger than what is written.
         let later = SystemTime::now() - Duration::from_secs(3600);

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::place::minutes::{self, MINUTE_S, Measured, Minute};
 use crate::terms::{MonitorRecord, StopSignal};
 
-/// The whole minutes of a range, seconds since 1970, that are recorded by now; oldest first. Given
-/// up where the user wants to end.
-pub type Recorded =
+/// Asks for the whole minutes of a range, seconds since 1970, that are recorded by now; oldest
+/// first. Given up where the user wants to end.
+pub type AskMinutes =
     Box<dyn Fn((i64, i64), &StopSignal) -> Result<Vec<Minute>, Unread> + Send + Sync>;
 
 /// Why what was recorded could not be read.
@@ -25,12 +25,8 @@ pub struct Unread {
     pub is_lasting: bool,
 }
 
-/// What people are told while a minute is waited for.
-const WAITING: &str = "waiting up to two and a half minutes for what the platform records of this \
-                       load; the budget does not count that";
-
-/// A minute that is not recorded so long after its end is not waited for any longer, seconds.
-/// Judgement: CloudWatch mostly has one after a minute or two.
+/// A minute is waited for until this long after its end, seconds. Judgement: platforms mostly have
+/// one after a minute or two.
 const LATE_S: f64 = 150.0;
 
 /// Between two questions for it.
@@ -41,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The records of one session's app.
 pub struct Records {
-    recorded: Recorded,
+    ask: AskMinutes,
     /// Why the last question had no answer. Where that lasts, no other is asked.
     unread: Option<Unread>,
     /// A minute of the next load is waited for.
@@ -56,8 +52,8 @@ pub fn now_s() -> f64 {
 }
 
 impl Records {
-    pub fn new(recorded: Recorded) -> Self {
-        Self { recorded, unread: None, waits: true, taken: Duration::ZERO }
+    pub fn new(ask: AskMinutes) -> Self {
+        Self { ask, unread: None, waits: true, taken: Duration::ZERO }
     }
 
     /// The app has been started afresh.
@@ -109,17 +105,18 @@ impl Records {
         let mut minutes = Vec::new();
         let mut is_told = false;
         while !self.is_over(stop) {
-            match (self.recorded)(range, stop) {
+            match (self.ask)(range, stop) {
                 Ok(found) => (minutes, self.unread) = (found, None),
                 // Ctrl-C ends the question too.
                 Err(unread) => self.unread = Some(unread).filter(|_| !stop.is_raised()),
             }
-            let may_come = waits && clock() < late_s && !self.is_over(stop);
+            let left_s = late_s - clock();
+            let may_come = waits && left_s > 0.0 && !self.is_over(stop);
             if !minutes.is_empty() || !may_come {
                 break;
             }
             if !std::mem::replace(&mut is_told, true) {
-                tell(WAITING);
+                tell(&waiting(left_s));
             }
             wait();
         }
@@ -132,9 +129,17 @@ impl Records {
     }
 }
 
+/// What people are told once a minute is waited for.
+fn waiting(left_s: f64) -> String {
+    format!(
+        "waiting up to {:.0} s, which do not count, for what the platform records of this load",
+        left_s.ceil()
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -143,21 +148,23 @@ mod tests {
     /// Two minutes of a load that was measured from second 1005 to 1145.
     const RANGE: (i64, i64) = (1020, 1140);
 
+    const NOTHING: [String; 0] = [];
+
     /// What came of a question.
     struct Asked {
         minutes: Vec<Minute>,
         waited_s: f64,
-        told: u32,
+        told: Vec<String>,
     }
 
     /// Asked at the end of this load, and again every ten seconds.
     fn asked(records: &mut Records, stop: &StopSignal) -> Asked {
         let ended_s = 1145.0;
-        let (clock, told) = (Cell::new(ended_s), Cell::new(0));
+        let (clock, told) = (Cell::new(ended_s), RefCell::new(Vec::new()));
         let wait = || clock.set(clock.get() + 10.0);
-        let tell = |_: &str| told.set(told.get() + 1);
+        let tell = |line: &str| told.borrow_mut().push(line.to_string());
         let minutes = records.minutes(RANGE, (&|| clock.get(), &wait), stop, &tell);
-        Asked { minutes, waited_s: clock.get() - ended_s, told: told.get() }
+        Asked { minutes, waited_s: clock.get() - ended_s, told: told.into_inner() }
     }
 
     fn unread(is_lasting: bool) -> Unread {
@@ -170,14 +177,14 @@ mod tests {
     ) -> (Records, Arc<AtomicU32>) {
         let count = Arc::new(AtomicU32::new(0));
         let counting = Arc::clone(&count);
-        let recorded = move |range: (i64, i64), _: &StopSignal| {
+        let ask = move |range: (i64, i64), _: &StopSignal| {
             assert_eq!(range, RANGE);
             answer(counting.fetch_add(1, Ordering::Relaxed) + 1)
         };
-        (Records::new(Box::new(recorded)), count)
+        (Records::new(Box::new(ask)), count)
     }
 
-    fn recorded() -> Vec<Minute> {
+    fn one() -> Vec<Minute> {
         vec![Minute { start_s: RANGE.0, ..Minute::default() }]
     }
 
@@ -188,14 +195,18 @@ mod tests {
         let (mut late, count) = records(|number| match number {
             1 => Ok(Vec::new()),
             2 => Err(unread(false)),
-            3 => Ok(recorded()),
+            3 => Ok(one()),
             _ => Ok(Vec::new()),
         });
         let first = asked(&mut late, &stop);
-        assert_eq!((first.minutes, first.waited_s, first.told), (recorded(), 20.0, 1));
+        assert_eq!((first.minutes, first.waited_s), (one(), 20.0));
+        // Of the 150 s after its first minute, 65 are over.
+        let [told] = &first.told[..] else { panic!("{:?}", first.told) };
+        assert!(told.contains("up to 85 s,"), "{told}");
         assert_eq!((late.unread(), count.load(Ordering::Relaxed)), (None, 3));
         let second = asked(&mut late, &stop);
-        assert_eq!((second.minutes, second.waited_s, second.told), (Vec::new(), 0.0, 0));
+        assert_eq!((second.minutes, second.waited_s), (Vec::new(), 0.0));
+        assert_eq!(second.told, NOTHING);
         late.start();
         // Its first minute ended 65 s before it did.
         assert_eq!(asked(&mut late, &stop).waited_s, 90.0);
@@ -205,20 +216,21 @@ mod tests {
     fn what_could_not_be_read_is_asked_for_again_with_the_next_load_unless_that_lasts() {
         let stop = StopSignal::default();
         let (mut failing, count) = records(|number| match number {
-            1 => Ok(recorded()),
+            1 => Ok(one()),
             2 => Err(unread(false)),
-            _ => Ok(recorded()),
+            _ => Ok(one()),
         });
         asked(&mut failing, &stop);
         assert!(asked(&mut failing, &stop).minutes.is_empty());
         assert_eq!(failing.unread(), Some("no answer"));
-        assert_eq!(asked(&mut failing, &stop).minutes, recorded());
+        assert_eq!(asked(&mut failing, &stop).minutes, one());
         assert_eq!((failing.unread(), count.load(Ordering::Relaxed)), (None, 3));
 
         let (mut denied, count) = records(|_| Err(unread(true)));
         for _ in 0..2 {
             let of = asked(&mut denied, &stop);
-            assert_eq!((of.minutes, of.waited_s, of.told), (Vec::new(), 0.0, 0));
+            assert_eq!((of.minutes, of.waited_s), (Vec::new(), 0.0));
+            assert_eq!(of.told, NOTHING);
             assert_eq!(denied.unread(), Some("no answer"));
         }
         assert_eq!(count.load(Ordering::Relaxed), 1);

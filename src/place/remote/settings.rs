@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::recorded::Recorded;
+use super::recorded::AskMinutes;
 use crate::fleet::ForHosts;
 use crate::load::TlsSettings;
 use crate::server::App;
@@ -77,8 +77,8 @@ pub struct RemoteSettings {
     pub ready: Option<String>,
     /// Gives a shell where the app runs; `None`: nothing is seen of what it uses.
     pub observe: Option<String>,
-    /// Where nothing is seen by that: what its platform itself recorded; `None`: it does not.
-    pub recorded: Option<Recorded>,
+    /// Where nothing is seen by that: asks what its platform itself recorded; `None`: it does not.
+    pub ask_minutes: Option<AskMinutes>,
     /// Puts it back.
     pub restore: String,
     /// The commands are those of a program that variables of the app's could change, and which

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::command;
+use crate::place::child;
 use crate::place::watching::{self, Watching};
 use crate::terms::{BlindSpot, Configuration, MonitorRecord, Secrets};
 
@@ -72,6 +73,6 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        command::end(&mut self.child);
+        child::end(&mut self.child);
     }
 }

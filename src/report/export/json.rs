@@ -54,7 +54,8 @@ pub struct TuneReport {
     /// What the model expected of each configuration before its first trial, and what came.
     #[serde(default)]
     pub scored: Vec<PredictionScore>,
-    /// What memory is made of; null when none could be read, or the session ended before.
+    /// What memory is made of; null when none of the server's processes could be read, or the
+    /// session ended before.
     #[serde(default)]
     pub memory: Option<MemoryParts>,
     /// What was looked for, and the settings that no other beats; null when the session ended
@@ -134,7 +135,8 @@ pub struct TrialReport {
     pub cpu_s: BTreeMap<String, f64>,
     /// Each worker's part, by index.
     pub worker_shares: Vec<WorkerShare>,
-    /// Memory of all the server's processes; null when it could not be read.
+    /// Memory of all the server's processes, or what the app's platform recorded of all of it; null
+    /// when it could not be read.
     pub memory_bytes: Option<u64>,
     /// By how much the memory that its processes have in use grew, bytes a second, with the 95 %
     /// interval; null for trials of under four seconds.

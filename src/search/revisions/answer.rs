@@ -257,13 +257,9 @@ fn verdict(
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_xoshiro::Xoshiro256PlusPlus;
-
     use super::*;
     use crate::model::Form;
-    use crate::search::revisions::{Breakdown, RevisionStart, tests_plan};
-    use crate::stats::normal;
+    use crate::search::revisions::{Breakdown, tests_plan};
     use crate::terms::Reason;
 
     fn of_blocks(blocks: Vec<[Seen; 2]>) -> Revisions {
@@ -379,110 +375,5 @@ mod tests {
         assert_eq!(with_failures(&BURST_OF_B, 0.7), open);
         // More of it is worse, whatever fails.
         assert_eq!(with_failures(&BURST_OF_B, 1.4), (Standing::Worse, cpu, true));
-    }
-
-    /// One start; `sd_log`: what starts differ by in CPU, capacity, p95 and memory.
-    fn start(random: &mut Xoshiro256PlusPlus, sd_log: [f64; 4], cpu_ratio: f64) -> Seen {
-        let [cpu, capacity, p95, memory] = sd_log
-            .map(|sd_log| (sd_log * normal::quantile(random.random_range(1e-9..1.0 - 1e-9))).exp());
-        let start = RevisionStart {
-            cpu_s: 0.01 * cpu * cpu_ratio,
-            capacity_rps: 100.0 * capacity,
-            p95_s: 0.1 * p95,
-            memory_bytes: (2e8 * memory) as u64,
-            failed: (800, 0),
-        };
-        start.into()
-    }
-
-    /// One block after the other, until it is sure or there are so many.
-    fn compared(most: usize, mut block: impl FnMut() -> [Seen; 2]) -> Standing {
-        let mut search = of_blocks(Vec::new());
-        while search.blocks.len() < most && !search.is_sure() {
-            search.blocks.push(block());
-        }
-        search.answer().change
-    }
-
-    /// The share of 500 comparisons of at most so many blocks in which `is_it` holds of the
-    /// verdict; a request of B takes `cpu_ratio` times the CPU.
-    fn share(most: usize, sd_log: [f64; 4], cpu_ratio: f64, is_it: fn(Standing) -> bool) -> f64 {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
-        let hits = (0..500).filter(|_| {
-            let change = compared(most, || {
-                let a = start(&mut random, sd_log, 1.0);
-                [a, start(&mut random, sd_log, cpu_ratio)]
-            });
-            is_it(change)
-        });
-        hits.count() as f64 / 500.0
-    }
-
-    /// As is expected beforehand.
-    const USUAL: [f64; 4] = [0.015, 0.028, 0.06, 0.01];
-
-    /// The share of 200 comparisons of at most seven blocks, of revisions that differ in nothing
-    /// else, in which `is_it` holds of the verdict; `probabilities`: that a request fails, of the
-    /// next start of A and of B.
-    fn share_with_failures(
-        is_it: fn(Standing) -> bool,
-        probabilities: fn(&mut Xoshiro256PlusPlus) -> [f64; 2],
-    ) -> f64 {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(12);
-        let hits = (0..200).filter(|_| {
-            let change = compared(7, || {
-                let both = probabilities(&mut random);
-                both.map(|probability| failing_start(&mut random, probability))
-            });
-            is_it(change)
-        });
-        hits.count() as f64 / 200.0
-    }
-
-    fn failing_start(random: &mut Xoshiro256PlusPlus, probability: f64) -> Seen {
-        let failed = (0..800).filter(|_| random.random::<f64>() < probability).count();
-        Seen { failed: (800, failed as u64), ..start(random, USUAL, 1.0) }
-    }
-
-    /// Half of all starts fail 30 % of their requests.
-    fn burst(random: &mut Xoshiro256PlusPlus) -> f64 {
-        if random.random::<f64>() < 0.5 { 0.3 } else { 0.0 }
-    }
-
-    #[test]
-    fn what_fails_in_b_is_hardly_ever_missed_and_what_fails_in_both_is_no_difference() {
-        // Only where the first three starts of B are fine, one in eight.
-        let is_fine = |change: Standing| matches!(change, Standing::Equivalent | Standing::Better);
-        let found = share_with_failures(is_fine, |random| [0.0, burst(random)]);
-        assert!(found <= 0.1, "{found}");
-        let is_worse = |change: Standing| change == Standing::Worse;
-        let found = share_with_failures(is_worse, |_| [0.0, 0.01]);
-        assert!(found >= 0.95, "{found}");
-        let found =
-            share_with_failures(Standing::is_changed, |random| [burst(random), burst(random)]);
-        assert!(found <= 0.06, "{found}");
-        // As often as where none fail.
-        let is_equal = |change: Standing| change == Standing::Equivalent;
-        let found = share_with_failures(is_equal, |_| [1e-4, 1e-4]);
-        assert!(found >= 0.73, "{found}");
-    }
-
-    #[test]
-    fn equal_revisions_are_hardly_ever_called_different_however_their_p95_and_memory_scatter() {
-        for sd_log in [USUAL, [0.015, 0.028, 0.12, 0.03], [0.015, 0.028, 0.25, 0.06]] {
-            for most in [3, 4, 7] {
-                let found = share(most, sd_log, 1.0, Standing::is_changed);
-                // 5 %, and what 500 comparisons differ by.
-                assert!(found <= 0.06, "{sd_log:?}, {most} blocks: {found}");
-            }
-        }
-    }
-
-    #[test]
-    fn five_percent_more_cpu_a_request_is_found_in_seven_blocks_and_often_in_four() {
-        for (most, least) in [(4, 0.7), (7, 0.95)] {
-            let found = share(most, USUAL, 1.05, |change| change == Standing::Worse);
-            assert!(found >= least, "{most} blocks: {found}");
-        }
     }
 }

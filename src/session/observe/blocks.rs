@@ -3,7 +3,8 @@
 //! In: the question, and the time. Out: blocks of both sides, or why there are none.
 
 use super::question::{ObserveError, Question, When};
-use super::range::{Blocks, Range, time};
+use super::range::{Blocks, Range};
+use crate::place::ecs::cloudwatch::time;
 use crate::terms::CompareNote;
 
 /// Days are compared hour by hour.

@@ -5,8 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::Timestamp;
-
+use crate::place::ecs::cloudwatch::time;
 use crate::plan::traffic::parse_time;
 
 /// Seconds since 1970, the end not in it.
@@ -49,11 +48,6 @@ impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}..{}", time(self.from_s), time(self.to_s))
     }
-}
-
-/// A second since 1970 as it is shown, and as AWS takes it (RFC 3339).
-pub fn time(second: i64) -> String {
-    Timestamp::from_second(second).map_or_else(|_| "?".into(), |it| it.to_string())
 }
 
 impl Range {

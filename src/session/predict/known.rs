@@ -107,10 +107,11 @@ fn curve(story: &Story) -> Option<Scalability> {
     Scalability::fit(&saturated.map(point).collect::<Vec<_>>())
 }
 
-/// The most that each configuration took.
+/// The most that the server's processes took with each configuration.
 pub(super) fn memory_points(story: &Story) -> Vec<(Configuration, u64)> {
     let mut most: BTreeMap<Configuration, u64> = BTreeMap::new();
-    for trial in story.trials.iter().filter(|trial| trial.is_as_it_is()) {
+    let is_told = |trial: &&TrialSummary| trial.is_as_it_is() && !trial.is_seen_by_platform();
+    for trial in story.trials.iter().filter(is_told) {
         if let Some(bytes) = trial.memory_bytes {
             let known = most.entry(trial.configuration).or_default();
             *known = bytes.max(*known);

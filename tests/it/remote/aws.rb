@@ -10,7 +10,7 @@
 # the next questions are too many, `stale` the service as it is told once more, `stuck` that no task
 # starts any more, `silent` that none answers its health check, `others` when somebody else deploys:
 # "2 deploying", while the second setting comes up, or "2 measured", once it is up and asked about
-# again.
+# again. `down` gets a line each time that the balancer is left with nobody.
 require "json"
 require "socket"
 require "time"
@@ -18,6 +18,8 @@ require "time"
 HOST = ENV.fetch("HOST_FOLDER")
 AT = ->(name) { File.join(HOST, name) }
 PREFIX = "arn:aws:ecs:eu-west-1:1:task-definition/"
+# Seconds after its end from which on CloudWatch has a minute.
+LATE_S = 75
 
 def refuse(status, text)
   warn "\n#{text}"
@@ -175,6 +177,7 @@ end
 balance = lambda do |tasks|
   behind = tasks.select { |it| it["status"] == "RUNNING" }
   put["targets", behind.map { |it| "#{socket_of[it]} #{it["deployment"]}\n" }.join]
+  File.write(AT["down"], "#{shop["taskDefinition"]}\n", mode: "a") if behind.empty?
 end
 
 # Who is no longer wanted leaves, but for those who have to stay so that enough are healthy: the
@@ -327,6 +330,7 @@ answer =
       fail_with("ValidationError", operation, "odd #{query}") unless is_ours
       # Container Insights are not on.
       times = metric["Namespace"] == "AWS/ECS" ? (from...to).step(60).to_a : []
+      times.select! { |at| at + 60 + LATE_S <= Time.now.to_i }
       kept = times.to_h { |at| [at, percent[metric["MetricName"], at]] }.compact
       stamps = kept.keys.map { |at| Time.at(at).utc.strftime("%Y-%m-%dT%H:%M:%S+00:00") }
       { Id: query["Id"], Timestamps: stamps, Values: kept.values, StatusCode: "Complete" }

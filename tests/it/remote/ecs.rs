@@ -124,6 +124,12 @@ impl Account {
     /// The same, killed while AWS's command is asked for this (see its stand-in), which ends too
     /// before it is done.
     fn run_killed(&self, what: &[&str], fatal: &str) {
+        let (operation, number) = fatal.split_once(' ').unwrap_or((fatal, "1"));
+        let done = || {
+            let calls = fs::read_to_string(self.elsewhere.path("calls")).unwrap();
+            calls.lines().filter(|call| call.starts_with(operation)).count()
+        };
+        let expected = done() + number.parse::<usize>().unwrap() - 1;
         self.put("fatal", fatal);
         let killed = self.run_own(what);
         assert_eq!(killed.code, None, "{killed:?}");
@@ -131,9 +137,7 @@ impl Account {
         let stat = || fs::read_to_string(format!("/proc/{pid}/stat"));
         // Whoever adopts it may not have waited for it yet.
         wait_until("its aws ends", || stat().map_or(true, |stat| stat.contains(") Z ")));
-        let calls = fs::read_to_string(self.elsewhere.path("calls")).unwrap();
-        let operation = fatal.split(' ').next().unwrap();
-        assert!(!calls.lines().last().unwrap().starts_with(operation), "it was done all the same");
+        assert_eq!(done(), expected, "it was done all the same");
     }
 
     fn own(&self, what: &[&str]) -> Command {
@@ -169,8 +173,7 @@ impl Account {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// How many of its tasks have to stay healthy in a deployment, in percent.
-    fn least_healthy(&self) -> Value {
+    fn minimum_healthy_percent(&self) -> Value {
         self.state()["service"]["deploymentConfiguration"]["minimumHealthyPercent"].clone()
     }
 
@@ -238,6 +241,12 @@ fn arn(revision: &str) -> String {
     format!("arn:aws:ecs:eu-west-1:1:task-definition/{revision}")
 }
 
+/// What the warning of this code says; `None`: there is none.
+fn warned<'a>(result: &'a Value, code: &str) -> Option<&'a str> {
+    let mut warnings = result["warnings"].as_array()?.iter();
+    warnings.find(|it| it["code"] == code)?["message"].as_str()
+}
+
 #[test]
 fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
     let account = Account::new();
@@ -246,7 +255,11 @@ fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
     let result = ended.json();
     assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");
     // No load is long enough for what CloudWatch keeps.
-    assert!(codes(&result).contains(&"not_seen") && !ended.stdout.contains("CloudWatch"));
+    let unseen = warned(&result, "not_seen").unwrap();
+    for said in ["no shell was given", "no whole minute"] {
+        assert!(unseen.contains(said), "{unseen}");
+    }
+    assert!(!ended.stdout.contains("CloudWatch"), "{}", ended.stdout);
     let lines = result["decision"]["settings"]["config_snippet"].as_str().unwrap();
     assert!(lines.contains(r#"{ "name": "RAILS_MAX_THREADS", "value": "8" }"#), "{lines}");
     let before = serde_json::from_str::<Value>(ACCOUNT).unwrap();
@@ -307,8 +320,13 @@ fn what_cloudwatch_recorded_while_the_rate_was_held_stands_in_the_result() {
         ended
     };
     let ended = tune();
-    assert!(ended.stdout.contains("CloudWatch's figure"), "{}", ended.stdout);
+    // Each minute is recorded later than the load is over.
+    ended.assert_says(&["which do not count, for what the platform records of this load"]);
     let result = ended.json();
+    // Also where nothing was seen of the loads before.
+    assert!(warned(&result, "not_seen").is_some(), "{result:#}");
+    let whose = warned(&result, "only_whole_minutes").unwrap_or_else(|| panic!("{result:#}"));
+    assert!(whose.contains("CloudWatch's figure"), "{whose}");
     let trials = result["trials"].as_array().unwrap();
     let is_long = |trial: &&Value| trial["load_s"].as_f64() >= Some(124.0);
     let held = trials.iter().find(is_long).unwrap_or_else(|| panic!("{result:#}"));
@@ -441,13 +459,16 @@ fn credentials_that_expire_in_the_middle_end_the_session_and_the_way_back_is_nam
 
 #[test]
 fn a_service_that_does_not_come_up_again_is_scaled_as_before_and_put_back_once_it_does() {
-    let account = Account::new();
+    let account = Account::without_room();
     account.kill_a_tune();
     account.put("stuck", "");
     let stuck = account.restore();
     stuck.assert_code(1);
     stuck.assert_says(&["could not be put back", "2 of its tasks did not start"]);
     account.assert_scaled_as_before();
+    // What ran with the setting of the session goes on meanwhile.
+    assert_eq!(account.minimum_healthy_percent(), 50);
+    assert_eq!(account.state()["tasks"][0]["status"], "RUNNING");
     assert!(note(&account.site).exists() && account.record().exists());
     account.remove("stuck");
     account.restore().assert_code(0);
@@ -485,29 +506,32 @@ fn limits_that_leave_no_room_to_replace_one_task_are_lifted_for_the_time() {
         let account =
             Account::of(|state| state["service"]["deploymentConfiguration"] = of_it.clone());
         account.run_own(&["apply", "prod/shop"]).assert_code(0);
-        assert_eq!(account.least_healthy(), 0);
+        assert_eq!(account.minimum_healthy_percent(), 0);
         account.run_own(&["check", "prod/shop"]).assert_code(0);
+        // Of its own two tasks one is replaced after the other.
+        account.remove("down");
         account.run_own(&["restore"]).assert_code(0);
+        assert!(!account.elsewhere.path("down").exists(), "none of its tasks ran for a while");
         account.assert_as_before();
         account.site.nothing_left.check();
     }
 }
 
-/// Killed once they are lifted and nothing is deployed yet, and once all runs again and they are
-/// not put back yet.
+/// Killed once they are lifted and nothing is deployed yet, and once they are put back and what ran
+/// before is not deployed yet.
 #[test]
 fn limits_that_were_lifted_are_put_back_by_whoever_comes_next_unless_others_have_set_them() {
     let account = Account::without_room();
     account.run_killed(&["apply", "prod/shop"], "update-service 2");
-    assert_eq!(account.least_healthy(), 0);
+    assert_eq!(account.minimum_healthy_percent(), 0);
     account.run_own(&["restore"]).assert_code(0);
     account.assert_as_before();
 
     account.run_killed(&["apply", "prod/shop"], "update-service 2");
     account.run_own(&["apply", "prod/shop"]).assert_code(0);
     account.run_killed(&["restore"], "update-service 2");
-    assert_eq!(account.least_healthy(), 0);
-    assert_eq!(account.state()["service"]["desiredCount"], 2);
+    assert_eq!(account.minimum_healthy_percent(), 50);
+    assert_eq!(account.state()["service"]["desiredCount"], 1);
     account.run_own(&["restore"]).assert_code(0);
     account.assert_as_before();
 
@@ -518,9 +542,26 @@ fn limits_that_were_lifted_are_put_back_by_whoever_comes_next_unless_others_have
     account.change(|state| set(state, 25));
     let restored = account.run_own(&["restore"]);
     restored.assert_code(0);
-    restored.assert_says(&["in a deployment is left at 25 %", "(it was 50 %)"]);
-    assert_eq!(account.least_healthy(), 25);
+    restored.assert_says(&[
+        "service prod/shop: minimumHealthyPercent is left at 25, as somebody else set it meanwhile \
+         (it was 50)",
+    ]);
+    assert_eq!(account.minimum_healthy_percent(), 25);
     account.change(|state| set(state, 50));
+    account.assert_as_before();
+    account.site.nothing_left.check();
+}
+
+/// Killed once all runs again that ran before.
+#[test]
+fn limits_that_leave_no_room_for_the_services_own_tasks_either_are_put_back_last() {
+    let account =
+        Account::of(|state| state["service"]["deploymentConfiguration"] = limits(100, 100));
+    account.run_own(&["apply", "prod/shop"]).assert_code(0);
+    account.run_killed(&["restore"], "update-service 2");
+    assert_eq!(account.minimum_healthy_percent(), 0);
+    assert_eq!(account.state()["service"]["desiredCount"], 2);
+    account.run_own(&["restore"]).assert_code(0);
     account.assert_as_before();
     account.site.nothing_left.check();
 }

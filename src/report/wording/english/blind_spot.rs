@@ -10,6 +10,7 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::NoShell { said } => {
             format!("the command of --observe gave no shell to look by: {said}")
         }
+        BlindSpot::NoShellGiven { has_platform } => no_shell_given(*has_platform).into(),
         BlindSpot::OnlyWholeMinutes => {
             "what the app used is CloudWatch's figure of its task, all containers together, in \
              the whole minutes within the load: single workers are not seen"
@@ -64,6 +65,19 @@ pub fn sentence(spot: &BlindSpot) -> String {
         }
         BlindSpot::ProbeNotUnderstood => {
             "something came through the probe's socket that no probe sends; it was left out".into()
+        }
+    }
+}
+
+fn no_shell_given(has_platform: bool) -> &'static str {
+    match has_platform {
+        true => {
+            "CPU and memory of the app are not seen in a load: no shell was given to look by \
+             (--observe), and what its platform records has no whole minute of it, for which it \
+             has to last two"
+        }
+        false => {
+            "CPU and memory of the app are not seen, as no shell was given to look by (--observe)"
         }
     }
 }

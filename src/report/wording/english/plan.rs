@@ -126,8 +126,8 @@ impl PlanPhrases for English {
                 format!("its target groups let a task that ends finish for {seconds} s")
             }
             StepKind::MakeRoom => {
-                "where its limits for deployments leave no room to replace one task, it may end \
-                 before the next is there"
+                "where its limits for deployments leave no room to replace one task, \
+                 minimumHealthyPercent is 0, so that it may end before the next is there"
                     .into()
             }
             StepKind::DeployRevision { variables } => format!(

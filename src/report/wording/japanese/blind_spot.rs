@@ -10,6 +10,14 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::NoShell { said } => {
             format!("--observe のコマンドからシェルを得られませんでした: {said}")
         }
+        BlindSpot::NoShellGiven { has_platform: false } => {
+            "観察するためのシェルがない（--observe）ため、アプリの CPU とメモリは見えません".into()
+        }
+        BlindSpot::NoShellGiven { has_platform: true } => {
+            "観察するためのシェルがなく（--observe）、プラットフォームの記録にもこの負荷だけの \
+             1 分がない（2 分以上の負荷が必要です）ため、アプリの CPU とメモリは見えません"
+                .into()
+        }
         BlindSpot::OnlyWholeMinutes => "アプリの使用量は CloudWatch の値で、負荷の間の 1 分単位、タスクの全コンテナの合計です。\
              ワーカーごとの値は見えません"
             .into(),

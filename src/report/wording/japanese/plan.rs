@@ -128,7 +128,7 @@ impl PlanPhrases for Japanese {
                 format!("ターゲットグループの登録解除の待ち時間を {seconds} 秒に")
             }
             StepKind::MakeRoom => "デプロイの制限でタスク 1 つを入れ替えられない場合は、\
-                 次のタスクより先に停止できるようにする"
+                 minimumHealthyPercent を 0 にして、次のタスクより先に停止できるようにする"
                 .into(),
             StepKind::DeployRevision { variables } => format!(
                 "{} を入れたタスク定義のリビジョンを登録し、稼働中の全タスクに代えて\
