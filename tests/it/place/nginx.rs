@@ -150,7 +150,7 @@ fn connections_to_the_server_are_kept_where_that_is_tried() {
         let offer = Offer {
             offered: Offered::Closed { clients: 2, think: Duration::from_millis(20) },
             warm_up: Duration::ZERO,
-            duration: Duration::from_secs(1),
+            duration: Duration::from_secs(3),
             seed: 1,
             connection: Some(ConnectionMode::Fresh),
             pods_away: 0,

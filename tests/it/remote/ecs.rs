@@ -45,8 +45,8 @@ impl Account {
 
     /// With this changed of [`ACCOUNT`]; its tasks run.
     fn of(change: impl FnOnce(&mut Value)) -> Self {
-        // Its app does little; several Pumas, their balancer and a Ruby for each question do more.
-        let (site, elsewhere) = (Site::working(&[]), Elsewhere::not_started());
+        // Most of the time its tasks are waited for, a look each two seconds.
+        let (site, elsewhere) = (Site::new(&[]), Elsewhere::not_started());
         let mut before: Value = serde_json::from_str(ACCOUNT).unwrap();
         change(&mut before);
         let state = before.to_string();
