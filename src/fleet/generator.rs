@@ -2,6 +2,7 @@
 //!
 //! In: the load as it was typed, and where the collector is. Out: nothing but what it told.
 
+use std::cell::Cell;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::ops::ControlFlow;
@@ -37,7 +38,8 @@ const TRY: Duration = Duration::from_secs(3);
 /// Between two signs of life.
 const ALIVE: Duration = Duration::from_millis(200);
 
-/// Joins, and sends its parts of loads until the collector has none left. Returns how many.
+/// Joins, and sends its parts of loads until the collector has none left or the user wants to end.
+/// Returns how many began.
 ///
 /// # Errors
 /// The collector cannot be reached, refuses, or is gone; the engine cannot work.
@@ -88,9 +90,10 @@ pub fn join(
                 thread::sleep(ALIVE);
             }
         });
-        let generator = Generator { spec, writer: &writer, orders, stop, address };
+        let begun = Cell::new(0);
+        let generator = Generator { spec, writer: &writer, orders, stop, address, begun };
         let _at_the_end = AtTheEnd { is_over, writer: &writer };
-        generator.work()
+        generator.work_until_the_end()
     })
 }
 
@@ -142,21 +145,34 @@ struct Generator<'a> {
     orders: Channel<Told>,
     stop: &'a StopSignal,
     address: String,
+    /// How many loads have begun here.
+    begun: Cell<u32>,
 }
 
 impl Generator<'_> {
-    fn work(&self) -> Result<u32, FleetError> {
-        let mut sent = 0;
+    /// Returns how many loads began. Who was asked to end in one needs no goodbye: there is none
+    /// before the others have ended too, and none for who was given up meanwhile.
+    fn work_until_the_end(&self) -> Result<u32, FleetError> {
+        match self.work() {
+            Err(FleetError::Stopped | FleetError::Broken(_))
+                if self.stop.is_raised() && self.begun.get() > 0 =>
+            {
+                Ok(self.begun.get())
+            }
+            worked => worked.map(|()| self.begun.get()),
+        }
+    }
+
+    fn work(&self) -> Result<(), FleetError> {
         loop {
             match self.next_order()? {
                 Told::Load(load, ending) => self.send(&load, &ending)?,
                 Told::Other(FromCollector::Refused { why }) => {
                     return Err(FleetError::Refused { address: self.address.clone(), why });
                 }
-                Told::Other(FromCollector::Bye) => return Ok(sent),
-                Told::Other(_) => continue,
+                Told::Other(FromCollector::Bye) => return Ok(()),
+                Told::Other(_) => {}
             }
-            sent += 1;
         }
     }
 
@@ -219,6 +235,7 @@ impl Generator<'_> {
                     thread::sleep(Duration::from_nanos(ahead));
                     let late = Duration::from_nanos(monotonic_ns().saturating_sub(at_ns));
                     drop(self.writer.send(&FromGenerator::Began { late }));
+                    self.begun.set(self.begun.get() + 1);
                     return ControlFlow::Continue(());
                 }
                 Ok(_) => {}

@@ -180,7 +180,8 @@ fn with_a_lost_one(signal: i32, collecting: &[&str]) -> (Value, Option<i32>, f64
     let began = Instant::now();
     let killed = fleet.generators.remove(0);
     killed.signal(signal);
-    assert_eq!(killed.end().code, (signal != libc::SIGKILL).then_some(0));
+    let ended = killed.end();
+    assert_eq!(ended.code, (signal != libc::SIGKILL).then_some(0), "{}", ended.stderr);
     let (result, code) = fleet.end();
     (result, code, began.elapsed().as_secs_f64())
 }
@@ -202,11 +203,13 @@ fn a_lost_generator_ends_the_load_at_once_and_its_result_is_not_valid() {
 #[test]
 fn where_that_was_asked_for_the_others_go_on_and_it_is_said() {
     let _turn = crate::turn::most();
-    let (result, code, _) = with_a_lost_one(libc::SIGKILL, &["--on-loss", "go-on"]);
-    assert_eq!((code, &result["valid"]), (Some(0), &Value::Bool(true)), "{result:#}");
-    assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
-    let due = result["due"].as_u64().unwrap();
-    assert!((100..200).contains(&due), "half of it, and what the lost one had told: {due}");
+    for signal in [libc::SIGKILL, libc::SIGTERM] {
+        let (result, code, _) = with_a_lost_one(signal, &["--on-loss", "go-on"]);
+        assert_eq!((code, &result["valid"]), (Some(0), &Value::Bool(true)), "{result:#}");
+        assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
+        let due = result["due"].as_u64().unwrap();
+        assert!((100..200).contains(&due), "half of it, and what the lost one had told: {due}");
+    }
 }
 
 /// Starts a collector of one generator that has a second, and one that joins with these.
