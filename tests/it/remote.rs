@@ -185,7 +185,7 @@ fn what_a_killed_session_leaves_is_put_back_by_restore_and_not_tuned_before() {
     let (site, elsewhere) = (Site::new(&[]), Elsewhere::new());
     let mut running = Running::begin(elsewhere.tune(&site, &["--threads", "8", "--today", "1x8"]));
     running.expect("1 x 8");
-    running.expect("held");
+    running.expect(", unloaded, ");
     running.signal(libc::SIGKILL);
     running.end();
     assert_eq!(elsewhere.setting(), "1 x 8");

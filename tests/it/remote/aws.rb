@@ -1,4 +1,4 @@
-#!/usr/bin/env ruby
+#!/usr/bin/env -S ruby --disable=gems
 # A small ECS: stands in for AWS's command with the operations that sweetspot needs, takes what the
 # real one takes and nothing else, and runs a real Puma for each task, behind balancer.rb. A
 # deployment goes on a step each time that the service is described: as many new tasks come up and
@@ -12,8 +12,6 @@
 # "2 deploying", while the second setting comes up, or "2 measured", once it is up and asked about
 # again. `down` gets a line each time that the balancer is left with nobody.
 require "json"
-require "socket"
-require "time"
 
 HOST = ENV.fetch("HOST_FOLDER")
 AT = ->(name) { File.join(HOST, name) }
@@ -136,6 +134,8 @@ end
 # Its health check, by which it may be called for.
 is_healthy = lambda do |task|
   next false if File.exist?(AT["silent"])
+  # What not each question needs is not read for each.
+  require "socket"
   UNIXSocket.open(socket_of[task]) do |socket|
     socket.write("GET / HTTP/1.0\r\n\r\n")
     IO.select([socket], nil, nil, 0.5) && socket.gets.to_s.include?(" 200 ")
@@ -322,6 +322,7 @@ answer =
     { Attributes: [] }
   when "get-metric-data"
     look.call
+    require "time"
     from, to = given.values_at("StartTime", "EndTime").map { |time| Time.iso8601(time).to_i }
     results = given["MetricDataQueries"].map do |query|
       metric, *how = query["MetricStat"].values_at("Metric", "Period", "Stat")

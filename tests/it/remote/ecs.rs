@@ -74,7 +74,10 @@ impl Account {
         wait_until("its tasks run", || {
             // Ruby reads it: what was just written may not be run by itself.
             let mut aws = Command::new("ruby");
-            aws.arg(self.elsewhere.path("tools/aws")).args(describe).args(["--output", "json"]);
+            aws.arg("--disable=gems")
+                .arg(self.elsewhere.path("tools/aws"))
+                .args(describe)
+                .args(["--output", "json"]);
             let answer = self.with_tools(aws).output().unwrap();
             assert!(answer.status.success(), "{answer:?}");
             let rollout = self.state()["service"]["deployments"][0]["rolloutState"].take();
@@ -111,7 +114,7 @@ impl Account {
     /// A session that is killed once it measures.
     pub fn kill_a_tune(&self) {
         let mut running = self.tune("8", &["--fresh-session"]);
-        running.expect("held");
+        running.expect(", unloaded, ");
         running.signal(libc::SIGKILL);
         running.end();
     }
@@ -353,7 +356,7 @@ fn what_cloudwatch_recorded_while_the_rate_was_held_stands_in_the_result() {
 fn what_somebody_else_has_set_on_a_service_meanwhile_stays() {
     let account = Account::new();
     let mut running = account.tune("8", &[]);
-    running.expect("held");
+    running.expect(", unloaded, ");
     // From another folder it is seen to be tuned.
     let other = account.elsewhere.path("another.db");
     let second = account.tune("8", &["--store", other.to_str().unwrap()]).end();
@@ -435,7 +438,7 @@ fn what_somebody_else_deploys_in_the_middle_ends_the_session_and_stays() {
 fn credentials_that_expire_in_the_middle_end_the_session_and_the_way_back_is_named() {
     let account = Account::new();
     let mut running = account.tune("2,8", &[]);
-    running.expect("held");
+    running.expect(", saturate, ");
     // Asked too much in the middle, it says so and goes on.
     account.put("throttled", "1");
     running.expect("AWS throttles (aws ecs ");
