@@ -129,9 +129,17 @@ pub fn cpu_time() -> CpuTime {
     CpuTime { user: time(usage.ru_utime), system: time(usage.ru_stime) }
 }
 
-/// Largest resident set of the process so far, bytes.
+/// Largest resident set of the process so far, bytes. The kernel's `ru_maxrss` would count that of
+/// whoever started it too.
 pub fn rss_bytes_max() -> u64 {
-    u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0) * 1024
+    let own = std::fs::read_to_string("/proc/self/status").ok().and_then(|text| most_kib(&text));
+    let any = || u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0);
+    own.unwrap_or_else(any) * 1024
+}
+
+fn most_kib(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
 fn usage(who: libc::c_int) -> libc::rusage {
@@ -164,4 +172,17 @@ pub fn free_descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let open = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| entries.count() as u64);
     limit.saturating_sub(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_memory_is_the_processes_own() {
+        let status = "Name:\tsweetspot\nVmPeak:\t  901234 kB\nVmHWM:\t   12345 kB\nVmRSS:\t 1 kB\n";
+        assert_eq!(most_kib(status), Some(12_345));
+        assert_eq!(most_kib("Name:\tsweetspot\n"), None);
+        assert!(rss_bytes_max() > 1 << 20);
+    }
 }
