@@ -139,7 +139,7 @@ pub fn rss_bytes_max() -> u64 {
 
 fn most_kib(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.parse().ok()
+    line.split_ascii_whitespace().next()?.parse().ok()
 }
 
 fn usage(who: libc::c_int) -> libc::rusage {
