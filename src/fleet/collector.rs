@@ -2,6 +2,7 @@
 //!
 //! In: how many, and the load. Out: one record while it grows, and what is known of each generator.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -118,7 +119,7 @@ impl Collector {
     /// there, and asked whether it is any use.
     ///
     /// # Errors
-    /// Too few came, or it is no use.
+    /// Too few came or could be let in, or it is no use.
     pub fn gather(
         listener: &TcpListener,
         (wanted, within): (u16, Duration),
@@ -132,19 +133,33 @@ impl Collector {
         let began = Instant::now();
         let (teller, told) = channel();
         let mut members: Vec<Member> = Vec::new();
+        let mut unaccepted = None;
         while members.len() < usize::from(wanted) {
             let joined = members.len() as u16;
             look(joined)?;
             if began.elapsed() > within {
-                return Err(FleetError::TooFew { joined, wanted, within });
+                return Err(match unaccepted {
+                    None => FleetError::TooFew { joined, wanted, within },
+                    Some(source) => FleetError::NotAccepted { joined, wanted, within, source },
+                });
             }
-            match listener.accept() {
-                Ok((stream, address)) => {
-                    // Where both protocols are listened to, IPv4's have the form of IPv6's.
-                    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-                    members.extend(let_in(stream, address, members.len(), gate, &teller));
+            let accepted = listener.accept().and_then(|(stream, address)| {
+                // Where both protocols are listened to, IPv4's have the form of IPv6's.
+                let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+                let_in(stream, address, members.len(), gate, &teller)
+            });
+            match accepted {
+                Ok(Some(member)) => {
+                    members.push(member);
+                    unaccepted = None;
                 }
-                Err(_) => thread::sleep(TICK),
+                Ok(None) => {}
+                Err(error) => {
+                    if is_of_this_side(&error) {
+                        unaccepted = Some(error);
+                    }
+                    thread::sleep(TICK);
+                }
             }
         }
         Ok(Self { members, told, on_loss, is_ending: false, attention: Attention::begin() })
@@ -321,6 +336,9 @@ impl Collector {
         merge: &mut Merge,
         began: Instant,
     ) -> Result<(), FleetError> {
+        if merge.is_lost(index) {
+            return Ok(());
+        }
         let member = &mut self.members[index];
         match told {
             Some(FromGenerator::Began { late }) => member.late = Some(late),
@@ -355,6 +373,8 @@ impl Collector {
             return;
         }
         merge.lost(index);
+        // One that was only silent would go on sending what is not counted.
+        drop(self.members[index].writer.send(&FromCollector::Stop { now: true }));
         self.miss(index, began);
     }
 
@@ -403,23 +423,33 @@ fn failed(index: usize, member: &Member, why: String) -> FleetError {
     FleetError::Failed { index: index as u16, address: member.address.to_string(), why }
 }
 
+/// A connection could not be accepted here, as without a free descriptor; not that there is none to
+/// accept, or that who had connected is gone.
+fn is_of_this_side(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+    !matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
+}
+
 /// Who says what all others say is a member; others are told why not.
+///
+/// # Errors
+/// The connection cannot be used here.
 fn let_in(
     stream: TcpStream,
     address: SocketAddr,
     index: usize,
     gate: &Gate,
     teller: &Sender<Told>,
-) -> Option<Member> {
-    stream.set_nonblocking(false).ok()?;
-    let (mut receiver, writer) = wire::open(stream).ok()?;
-    receiver.wait_at_most(Some(HELLO)).ok()?;
-    let Ok(Some(FromGenerator::Hello(theirs))) = receiver.next() else { return None };
+) -> io::Result<Option<Member>> {
+    stream.set_nonblocking(false)?;
+    let (mut receiver, writer) = wire::open(stream)?;
+    receiver.wait_at_most(Some(HELLO))?;
+    let Ok(Some(FromGenerator::Hello(theirs))) = receiver.next() else { return Ok(None) };
     if let Some(why) = refusal(gate, &theirs) {
         drop(writer.send(&FromCollector::Refused { why: why.into() }));
-        return None;
+        return Ok(None);
     }
-    receiver.wait_at_most(None).ok()?;
+    receiver.wait_at_most(None)?;
     let teller = teller.clone();
     let heard_ns = Arc::new(AtomicU64::new(monotonic_ns()));
     let hearing_ns = Arc::clone(&heard_ns);
@@ -433,7 +463,7 @@ fn let_in(
         }
         drop(teller.send((index, monotonic_ns(), None)));
     });
-    Some(Member {
+    Ok(Some(Member {
         address,
         writer,
         offset: None,
@@ -443,7 +473,7 @@ fn let_in(
         lost_at: None,
         told: LoadSecond::default(),
         busiest_loop: 0.0,
-    })
+    }))
 }
 
 fn refusal(ours: &Gate, theirs: &Gate) -> Option<&'static str> {
@@ -460,6 +490,9 @@ fn refusal(ours: &Gate, theirs: &Gate) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::UdpSocket;
+    use std::os::fd::OwnedFd;
+
     use super::*;
 
     #[test]
@@ -472,5 +505,68 @@ mod tests {
         assert_eq!([20, 200, 400].map(|ms| look(&mut attention, ms)), [20, 200, 400]);
         assert_eq!(look(&mut attention, 3000), 0, "2.6 s in which nothing was read");
         assert_eq!(look(&mut attention, 3200), 200);
+    }
+
+    #[test]
+    fn why_no_connection_could_be_accepted_is_told_and_not_that_there_was_none() {
+        let gate = Gate::of_own("t0k3n");
+        let gather = |listener: &TcpListener, within_ms: u64| {
+            let many = (3, Duration::from_millis(within_ms));
+            Collector::gather(listener, many, &gate, OnLoss::End, &mut |_| Ok(())).err().unwrap()
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let said = gather(&listener, 0);
+        assert!(matches!(said, FleetError::TooFew { joined: 0, wanted: 3, .. }), "{said}");
+        // Nothing can be accepted from it, as nothing can without a free descriptor.
+        let socket = OwnedFd::from(UdpSocket::bind("127.0.0.1:0").unwrap());
+        let said = gather(&TcpListener::from(socket), 200);
+        assert!(matches!(said, FleetError::NotAccepted { joined: 0, wanted: 3, .. }), "{said}");
+        let said = said.to_string();
+        assert!(said.contains("only 0 of 3") && said.contains("(os error "), "{said}");
+    }
+
+    #[test]
+    fn one_that_was_lost_is_told_to_stop_and_what_it_tells_later_is_in_no_second() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, address) = listener.accept().unwrap();
+        let member = Member {
+            address,
+            writer: wire::open(stream).unwrap().1,
+            offset: None,
+            heard_ns: Arc::default(),
+            is_ready: true,
+            late: None,
+            lost_at: None,
+            told: LoadSecond::default(),
+            busiest_loop: 0.0,
+        };
+        let (_teller, told) = channel();
+        let mut collector = Collector {
+            members: vec![member],
+            told,
+            on_loss: OnLoss::GoOn,
+            is_ending: false,
+            attention: Attention::begin(),
+        };
+        let (mut merge, began) = (Merge::new(2), Instant::now());
+        let second = LoadSecond { due: 10, ..LoadSecond::default() };
+        let told = || Some(FromGenerator::Second(Box::new(second.clone())));
+        collector.take(0, told(), &mut merge, began).unwrap();
+        merge.second(1, &second);
+        assert_eq!(merge.next_second().map(|it| it.due), Some(20));
+        collector.lose(0, &mut merge, began);
+        merge.second(1, &second);
+        assert_eq!(merge.next_second().map(|it| it.due), Some(10), "nobody waits for it");
+        // It was only silent, and tells of that time.
+        for _ in 0..2 {
+            collector.take(0, told(), &mut merge, began).unwrap();
+        }
+        merge.second(1, &second);
+        assert_eq!(merge.next_second().map(|it| it.due), Some(10));
+        assert_eq!(collector.members[0].report().due, 10);
+        let (mut receiver, _writer) = wire::open(theirs).unwrap();
+        let stop = FromCollector::Stop { now: true };
+        assert_eq!(receiver.next::<FromCollector>().unwrap(), Some(stop));
     }
 }

@@ -18,6 +18,14 @@ pub enum FleetError {
     )]
     TooFew { joined: u16, wanted: u16, within: Duration },
 
+    #[error(
+        "only {joined} of {wanted} generators could be let in within {} s, as no further \
+         connection could be accepted here: {source}; where too many files are open, raise the \
+         limit ('ulimit -n'): each generator takes two of them",
+        .within.as_secs()
+    )]
+    NotAccepted { joined: u16, wanted: u16, within: Duration, source: io::Error },
+
     #[error("generator {index} ({address}) was lost before the load began: {why}")]
     LostBefore { index: u16, address: String, why: String },
 

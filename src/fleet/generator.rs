@@ -2,7 +2,6 @@
 //!
 //! In: the load as it was typed, and where the collector is. Out: nothing but what it told.
 
-use std::cell::Cell;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::ops::ControlFlow;
@@ -90,8 +89,7 @@ pub fn join(
                 thread::sleep(ALIVE);
             }
         });
-        let begun = Cell::new(0);
-        let generator = Generator { spec, writer: &writer, orders, stop, address, begun };
+        let generator = Generator { spec, writer: &writer, orders, stop, address };
         let _at_the_end = AtTheEnd { is_over, writer: &writer };
         generator.work_until_the_end()
     })
@@ -116,10 +114,7 @@ fn reach(membership: &Membership, stop: &StopSignal) -> Result<(Receiver, Writer
     let address = &membership.collector;
     let one_try = membership.patience.min(TRY);
     loop {
-        let found = address.to_socket_addrs().and_then(|mut found| {
-            found.next().ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
-        });
-        let connected = found.and_then(|it| TcpStream::connect_timeout(&it, one_try));
+        let connected = connect(address, one_try);
         match connected.and_then(wire::open) {
             Ok(both) => return Ok(both),
             Err(_) if stop.is_raised() => return Err(FleetError::Stopped),
@@ -130,6 +125,18 @@ fn reach(membership: &Membership, stop: &StopSignal) -> Result<(Receiver, Writer
             }
         }
     }
+}
+
+/// To the first of a name's addresses that answers: it may listen on one of them alone.
+fn connect(address: impl ToSocketAddrs, within: Duration) -> io::Result<TcpStream> {
+    let mut refused = io::ErrorKind::AddrNotAvailable.into();
+    for one in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&one, within) {
+            Ok(connection) => return Ok(connection),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
 }
 
 /// What the collector has told.
@@ -145,28 +152,28 @@ struct Generator<'a> {
     orders: Channel<Told>,
     stop: &'a StopSignal,
     address: String,
-    /// How many loads have begun here.
-    begun: Cell<u32>,
 }
 
 impl Generator<'_> {
     /// Returns how many loads began. Who was asked to end in one needs no goodbye: there is none
     /// before the others have ended too, and none for who was given up meanwhile.
     fn work_until_the_end(&self) -> Result<u32, FleetError> {
-        match self.work() {
+        let mut begun = 0;
+        match self.work(&mut begun) {
             Err(FleetError::Stopped | FleetError::Broken(_))
-                if self.stop.is_raised() && self.begun.get() > 0 =>
+                if self.stop.is_raised() && begun > 0 =>
             {
-                Ok(self.begun.get())
+                Ok(begun)
             }
-            worked => worked.map(|()| self.begun.get()),
+            worked => worked.map(|()| begun),
         }
     }
 
-    fn work(&self) -> Result<(), FleetError> {
+    /// `begun`: how many loads have, counted on.
+    fn work(&self, begun: &mut u32) -> Result<(), FleetError> {
         loop {
             match self.next_order()? {
-                Told::Load(load, ending) => self.send(&load, &ending)?,
+                Told::Load(load, ending) => self.send(&load, &ending, begun)?,
                 Told::Other(FromCollector::Refused { why }) => {
                     return Err(FleetError::Refused { address: self.address.clone(), why });
                 }
@@ -193,16 +200,21 @@ impl Generator<'_> {
     }
 
     /// What cannot be sent is the collector's to tell.
-    fn send(&self, load: &Load, ending: &StopSignal) -> Result<(), FleetError> {
+    fn send(&self, load: &Load, ending: &StopSignal, begun: &mut u32) -> Result<(), FleetError> {
         let spec = part_of(self.spec, load);
-        let told = match self.run(&spec, ending) {
+        let told = match self.run(&spec, ending, begun) {
             Ok(run) => FromGenerator::Ended(run),
             Err(error) => FromGenerator::Failed { why: error.to_string() },
         };
         self.writer.send(&told).map_err(FleetError::Broken)
     }
 
-    fn run(&self, spec: &LoadSpec, ending: &StopSignal) -> Result<LoadRun, LoadError> {
+    fn run(
+        &self,
+        spec: &LoadSpec,
+        ending: &StopSignal,
+        begun: &mut u32,
+    ) -> Result<LoadRun, LoadError> {
         // What cannot be told ends by the other thread, which sees the connection's end.
         let tell = |message: FromGenerator| drop(self.writer.send(&message));
         let mut watch = |second: &_| {
@@ -213,7 +225,11 @@ impl Generator<'_> {
             }
         };
         let mut second = |second| tell(FromGenerator::Second(Box::new(second)));
-        let mut begin = || self.begin(ending);
+        let mut begin = || {
+            let flow = self.begin(ending);
+            *begun += u32::from(flow.is_continue());
+            flow
+        };
         let callbacks = Callbacks {
             watch: &mut watch,
             second: &mut second,
@@ -235,7 +251,6 @@ impl Generator<'_> {
                     thread::sleep(Duration::from_nanos(ahead));
                     let late = Duration::from_nanos(monotonic_ns().saturating_sub(at_ns));
                     drop(self.writer.send(&FromGenerator::Began { late }));
-                    self.begun.set(self.begun.get() + 1);
                     return ControlFlow::Continue(());
                 }
                 Ok(_) => {}
@@ -257,4 +272,22 @@ fn part_of(spec: &LoadSpec, load: &Load) -> LoadSpec {
         spec.connection = offer.connection;
     }
     spec
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{SocketAddr, TcpListener};
+
+    use super::*;
+
+    #[test]
+    fn a_collector_that_listens_on_one_address_of_its_name_is_reached() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let there = listener.local_addr().unwrap();
+        let gone = SocketAddr::from(([127, 0, 0, 2], there.port()));
+        let connected = connect(&[gone, there][..], TRY).unwrap();
+        assert_eq!(connected.peer_addr().unwrap(), there);
+        let error = connect(&[gone][..], TRY).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
 }

@@ -5,8 +5,8 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
@@ -28,7 +28,8 @@ const SCHEME: &str = "ssh://";
 const LAST_LINES: usize = 20;
 
 /// What runs there: takes the program and then a script with its arguments from its input. What
-/// they were written to is removed in the end, however that comes.
+/// they were written to is removed in the end, however that comes. Both are written to one file
+/// first: `head` may read more of a pipe than it hands on (BusyBox's does), and that is lost then.
 const THERE: &str = r#"set -eu
 umask 077
 here=$(uname -sm)
@@ -37,16 +38,18 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/sweetspot.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' HUP INT TERM
 cd "$folder"
-head -c BYTES >sweetspot
+cat >all
+head -c BYTES all >sweetspot
+tail -c +NEXT all >arguments
+rm all
 chmod 700 sweetspot
-cat >arguments
 sh ./arguments
 "#;
 
 /// A host as ssh knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// `host` or `user@host`.
+    /// `host` or `user@host`; an IPv6 address without brackets, as ssh has it.
     destination: String,
     /// `None`: ssh's own.
     port: Option<u16>,
@@ -58,24 +61,52 @@ impl FromStr for Host {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is no host for ssh, such as ssh://deploy@load1");
         let rest = text.strip_prefix(SCHEME).ok_or_else(wrong)?;
-        let (destination, port) = match rest.rsplit_once(':') {
-            Some((destination, port)) if !destination.ends_with(':') => {
-                (destination, Some(port.parse().map_err(|_| wrong())?))
-            }
-            _ => (rest, None),
-        };
+        let (user, place) = user_and_host(rest);
+        let (host, port) = host_and_port(place).ok_or_else(wrong)?;
+        let destination = format!("{user}{host}");
         // What ssh would take for an option of its own, or a shell for several words.
         let is_odd = |letter: char| letter.is_whitespace() || letter == '/' || letter.is_control();
-        if destination.is_empty() || destination.starts_with('-') || destination.contains(is_odd) {
+        if host.is_empty() || destination.starts_with('-') || destination.contains(is_odd) {
             return Err(wrong());
         }
-        Ok(Self { destination: destination.to_string(), port })
+        let port = port.map(str::parse::<u16>).transpose().map_err(|_| wrong())?;
+        Ok(Self { destination, port })
     }
+}
+
+/// The user's name with its `@`, which may be missing, and what follows.
+fn user_and_host(text: &str) -> (&str, &str) {
+    text.split_at(text.rfind('@').map_or(0, |at| at + 1))
+}
+
+/// A host, and its port where one is given. An IPv6 address stands in brackets where a port
+/// follows; several colons without them are an address alone. `None`: it is neither.
+fn host_and_port(text: &str) -> Option<(&str, Option<&str>)> {
+    if let Some(inside) = text.strip_prefix('[') {
+        let (address, behind) = inside.split_once(']')?;
+        let port = if behind.is_empty() { None } else { Some(behind.strip_prefix(':')?) };
+        return is_ipv6(address).then_some((address, port));
+    }
+    match text.split_once(':') {
+        Some((_, behind)) if behind.contains(':') => is_ipv6(text).then_some((text, None)),
+        Some((host, port)) => Some((host, Some(port))),
+        None => Some((text, None)),
+    }
+}
+
+/// The interface that it is reached by may be named too, as in `fe80::1%eth0`.
+fn is_ipv6(text: &str) -> bool {
+    let address = text.split_once('%').map_or(text, |(address, _)| address);
+    address.parse::<Ipv6Addr>().is_ok()
 }
 
 impl fmt::Display for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SCHEME}{}", self.destination)?;
+        let (user, host) = user_and_host(&self.destination);
+        match host.contains(':') {
+            true => write!(f, "{SCHEME}{user}[{host}]")?,
+            false => write!(f, "{SCHEME}{user}{host}")?,
+        }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
@@ -190,8 +221,7 @@ impl Running {
         // One that is free here is mostly free there.
         let far = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         let arguments = script(order, token, far)?;
-        let system = format!("Linux {}", std::env::consts::ARCH);
-        let there = THERE.replace("SYSTEM", &system).replace("BYTES", &bytes.to_string());
+        let there = there(bytes);
         let mut command = Command::new("ssh");
         command
             .args(["-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"])
@@ -218,7 +248,7 @@ impl Running {
         let said = Arc::new(Mutex::new(Vec::new()));
         let saying = Arc::clone(&said);
         let reader = thread::spawn(move || {
-            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+            for line in lines_of(errors) {
                 let mut said = saying.lock().unwrap_or_else(PoisonError::into_inner);
                 said.push(line);
                 let beyond = said.len().saturating_sub(LAST_LINES);
@@ -235,6 +265,18 @@ impl Drop for Running {
         drop(self.ssh.kill());
         drop(self.ssh.wait());
     }
+}
+
+/// Its lines as they come, those that are no UTF-8 too: what is to be shown may follow them.
+fn lines_of(errors: impl Read) -> impl Iterator<Item = String> {
+    let lines = BufReader::new(errors).split(b'\n').map_while(Result::ok);
+    lines.map(|line| String::from_utf8_lossy(&line).trim_end_matches('\r').to_string())
+}
+
+/// [`THERE`] for a program of this many bytes that runs on this system.
+fn there(bytes: u64) -> String {
+    let there = THERE.replace("SYSTEM", &format!("Linux {}", std::env::consts::ARCH));
+    there.replace("BYTES", &bytes.to_string()).replace("NEXT", &(bytes + 1).to_string())
 }
 
 /// Writes the files and runs the program, as a shell reads it.
@@ -260,16 +302,37 @@ mod tests {
         for (text, destination, port) in [
             ("ssh://load1", "load1", None),
             ("ssh://deploy@load1.example:2222", "deploy@load1.example", Some(2222)),
+            ("ssh://deploy@[2001:db8::7]:2222", "deploy@2001:db8::7", Some(2222)),
+            ("ssh://[fe80::1%eth0]", "fe80::1%eth0", None),
         ] {
             let host: Host = text.parse().unwrap();
             assert_eq!((host.destination.as_str(), host.port), (destination, port));
             assert_eq!(host.to_string(), text);
         }
-        for text in
-            ["load1", "ssh://", "ssh://-oProxyCommand=x", "ssh://a b", "ssh://a:x", "http://a"]
-        {
+        let bare: Host = "ssh://2001:db8::1:5".parse().unwrap();
+        assert_eq!((bare.destination.as_str(), bare.port), ("2001:db8::1:5", None));
+        assert_eq!(bare.to_string(), "ssh://[2001:db8::1:5]");
+        for text in [
+            "load1",
+            "ssh://",
+            "ssh://deploy@",
+            "ssh://-oProxyCommand=x",
+            "ssh://a b",
+            "ssh://a:x",
+            "ssh://a:1:2",
+            "ssh://[a]:22",
+            "ssh://[::1]22",
+            "http://a",
+        ] {
             assert!(text.parse::<Host>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_said_there_is_read_to_its_end_also_behind_a_line_that_is_no_utf8() {
+        let said = b"Welcome\r\ncaf\xe9\n\nNo space left on device";
+        let lines: Vec<String> = lines_of(&said[..]).collect();
+        assert_eq!(lines, ["Welcome", "caf\u{fffd}", "", "No space left on device"]);
     }
 
     #[test]
@@ -293,5 +356,35 @@ mod tests {
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("got"), format!("load|{odd}|--join|127.0.0.1:2|--own|--quiet|"));
         assert_eq!((read("file0"), read("token")), (odd.to_string(), odd.to_string()));
+    }
+
+    #[test]
+    fn program_and_arguments_arrive_whole_where_head_reads_ahead() {
+        let folder = tempfile::tempdir().unwrap();
+        let system = format!("uname() {{ echo Linux {}; }}\n", std::env::consts::ARCH);
+        let reads_ahead = "head() { command head \"$@\"; cat >/dev/null; }\n";
+        let program = "#!/bin/sh\nprintf '%s|' \"$@\" >../got\n";
+        let order = ForHosts {
+            hosts: Vec::new(),
+            arguments: vec!["load".to_string()],
+            files: Vec::new(),
+            on_loss: OnLoss::End,
+        };
+        let arguments = script(&order, "t0k3n", "127.0.0.1:2".parse().unwrap()).unwrap();
+        let text = format!("{system}{reads_ahead}{}", there(program.len() as u64));
+        let mut shell = Command::new("sh")
+            .args(["-c", &text])
+            .env("TMPDIR", folder.path())
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = shell.stdin.take().unwrap();
+        input.write_all(format!("{program}{arguments}").as_bytes()).unwrap();
+        drop(input);
+        assert!(shell.wait().unwrap().success());
+        let got = std::fs::read_to_string(folder.path().join("got")).unwrap();
+        assert_eq!(got, "load|--join|127.0.0.1:2|--own|--quiet|");
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "what was written there is gone");
     }
 }

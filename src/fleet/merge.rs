@@ -61,9 +61,14 @@ impl Merge {
         self.generators[generator].run = Some(run);
     }
 
-    /// Nothing more comes of it. What it told before stays.
+    /// It is given up. What it told before stays; nothing that it tells later is to be added, as
+    /// those seconds may be handed on already.
     pub fn lost(&mut self, generator: usize) {
         self.generators[generator].is_lost = true;
+    }
+
+    pub fn is_lost(&self, generator: usize) -> bool {
+        self.generators[generator].is_lost
     }
 
     pub fn is_over_for(&self, generator: usize) -> bool {
