@@ -147,7 +147,9 @@ fn is_over<'a>(attributes: impl Iterator<Item = &'a [u8]>) -> bool {
 /// `Thu, 01 Jan 1970 00:00:00 GMT`, also with hyphens in the date. What is no date is not past.
 fn is_past(date: &str) -> bool {
     let parser = DateTimeParser::new().relaxed_weekday(true);
-    let time = parser.parse_timestamp(date.replace('-', " "));
+    // The zone may have a hyphen too: `-0000`.
+    let time = parser.parse_timestamp(date);
+    let time = time.or_else(|_| parser.parse_timestamp(date.replace('-', " ")));
     time.is_ok_and(|time| time <= Timestamp::now())
 }
 
@@ -180,7 +182,8 @@ mod tests {
         );
         assert_eq!(after(&["a=9; expires=Fri, 01 Jan 2100 00:00:00 GMT"]), "a=9; b=2=3; c=");
         assert_eq!(after(&["b=x; max-age=0"]), "a=9; c=");
-        assert_eq!(after(&["a=; Expires=Thu, 01-Jan-1970 00:00:00 GMT"]), "c=");
+        assert_eq!(after(&["a=; Expires=Thu, 01-Jan-1970 00:00:00 GMT", "d=4"]), "c=; d=4");
+        assert_eq!(after(&["d=; Expires=Thu, 01 Jan 1970 00:00:00 -0000"]), "c=");
         assert_eq!(after(&["c=; Max-Age=-1", "new=1; Max-Age=0"]), "");
     }
 

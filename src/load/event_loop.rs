@@ -66,6 +66,8 @@ struct Timers {
     second: Nanos,
     sweep: Nanos,
     sweep_distance: Span,
+    /// Everything that was due by then has been counted.
+    counted: Nanos,
     /// No request under way was due before this.
     oldest: Nanos,
     /// When everything that is still in flight is given up.
@@ -114,6 +116,7 @@ impl<'a> EventLoop<'a> {
             second: Nanos::START + Span::SECOND,
             sweep: Nanos::START + sweep_distance,
             sweep_distance,
+            counted: Nanos::START,
             oldest: Nanos::START,
             give_up: None,
         };
@@ -130,17 +133,11 @@ impl<'a> EventLoop<'a> {
         self.cx.clock = clock;
         let cpu_before = thread::cpu_time();
         let began = clock.now();
-        let (mut read_before, mut count, mut replies) = (Nanos::START, 0, 0);
+        let (mut acted_at, mut count, mut replies) = (Nanos::START, 0, 0);
         // A load that is ended before it begins sends nothing, not even what is due at once.
         self.check_shutdown();
         loop {
-            // What clients wait for has read the clock when it was there.
-            if !self.is_closed || self.cx.now == read_before {
-                self.cx.read_clock();
-            }
-            read_before = self.cx.now;
-            self.send_due(SENDS_IN_A_ROW);
-            self.run_timers();
+            acted_at = self.act(acted_at);
             if self.cx.scheduler.is_over() && self.cx.scheduler.unended() == 0 {
                 break;
             }
@@ -177,6 +174,20 @@ impl<'a> EventLoop<'a> {
             rows_left_out: cx.sink.rows.left_out,
             tls_trouble: cx.dialer.tls_trouble,
         })
+    }
+
+    /// Sends what is due and does what is done by the clock. `acted_at`: what the last call
+    /// returned, the clock as it was last read before events were awaited.
+    fn act(&mut self, acted_at: Nanos) -> Nanos {
+        // What clients wait for has read the clock when it was there; a wait that ended by itself
+        // has not.
+        if !self.is_closed || self.cx.now == acted_at {
+            self.cx.read_clock();
+        }
+        self.send_due(SENDS_IN_A_ROW);
+        self.run_timers();
+        // Sending may have read the clock too.
+        self.cx.now
     }
 
     /// Until something happens or is due; returns how many sockets are ready. `found`: how many
@@ -243,6 +254,8 @@ impl<'a> EventLoop<'a> {
                 self.cx.drop_request(request);
             }
         }
+        // Before HTTP/2 reads the clock to send.
+        self.timers.counted = self.cx.now;
         self.exchange.flush(&mut self.cx);
     }
 
@@ -262,7 +275,7 @@ impl<'a> EventLoop<'a> {
             self.sweep();
             self.timers.sweep = now + self.timers.sweep_distance;
         }
-        self.end_seconds(now);
+        self.end_seconds(self.timers.counted);
     }
 
     /// Ends the seconds of the clock that are over at `time`, by when everything that was due in
@@ -326,5 +339,98 @@ impl Timers {
     /// When the second of the clock that still runs began.
     fn second_begun(&self) -> Nanos {
         Nanos::new(self.second.get() - Span::SECOND.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+    use std::sync::mpsc::{Receiver, sync_channel};
+
+    use rustix::net::SocketAddrUnix;
+
+    use super::*;
+    use crate::load::dialer::Dialer;
+    use crate::load::setup::{LoopMessage, ShutdownFlag};
+    use crate::load::shape::{Part, Shape};
+    use crate::load::socket::Remote;
+    use crate::load::source::{Limit, Source};
+    use crate::load::spec::Closing;
+    use crate::terms::{Arrivals, ConnectionMode, Rate};
+
+    /// Of a load whose requests are given up after a millisecond.
+    fn common() -> Common {
+        Common {
+            clock: OnceLock::new(),
+            shutdown: ShutdownFlag::default(),
+            requests: Vec::new(),
+            weights: vec![1],
+            connection: ConnectionMode::KeepAlive,
+            closing: Closing::default(),
+            http2: None,
+            recorded_targets: 0,
+            keeps_rows: false,
+            keeps_cookies: false,
+            timeout: Span::millis(1),
+        }
+    }
+
+    /// A loop whose server is not there, with at most `max_in_flight` requests under way.
+    fn event_loop<'a>(
+        common: &'a Common,
+        shape: &Shape,
+        max_in_flight: usize,
+    ) -> (EventLoop<'a>, Receiver<(u16, LoopMessage)>) {
+        let (messages, receiver) = sync_channel(64);
+        let nowhere = Remote::Unix(SocketAddrUnix::new("/no/socket/here").unwrap());
+        let limit = Limit::At(Nanos::MAX);
+        let setup = LoopSetup {
+            index: 0,
+            part: Part::WHOLE,
+            source: Source::new(shape, Duration::ZERO, Part::WHOLE, 1, limit),
+            dialer: Dialer::new(&[nowhere], 0, None),
+            max_in_flight,
+            max_lingering: 0,
+            seed: 1,
+            messages,
+        };
+        (EventLoop::new(common, setup).unwrap(), receiver)
+    }
+
+    #[test]
+    fn the_clock_is_read_after_a_wait_of_clients_that_ended_by_itself() {
+        let common = common();
+        let shape = Shape::Clients { clients: 1, think: Duration::ZERO };
+        let (mut clients, _receiver) = event_loop(&common, &shape, 1);
+        // The connection fails, and that reads the clock.
+        let acted_at = clients.act(Nanos::START);
+        let before = clients.cx.now;
+        while clients.cx.clock.now() == before {
+            std::hint::spin_loop();
+        }
+        clients.act(acted_at);
+        assert!(clients.cx.now > before, "or what became due meanwhile would wait once more");
+    }
+
+    #[test]
+    fn a_second_ends_when_all_that_was_due_in_it_has_been_counted() {
+        let common = common();
+        let rate = Rate::per_second(100.0).unwrap();
+        let shape = Shape::Constant { rate, arrivals: Arrivals::Uniform };
+        let (mut one, receiver) = event_loop(&common, &shape, 0);
+        let ms = |count| Nanos::START + Span::millis(count);
+        one.cx.now = ms(945);
+        one.send_due(SENDS_IN_A_ROW);
+        one.cx.now = ms(948);
+        one.sweep();
+        // As if it had taken that long to flush.
+        one.cx.now = ms(1005);
+        one.run_timers();
+        one.send_due(SENDS_IN_A_ROW);
+        let over = receiver.try_iter().find_map(|(_, message)| match message {
+            LoopMessage::Clock(over) => Some((over.index, over.due)),
+            _ => None,
+        });
+        assert_eq!(over, Some((0, 100)));
     }
 }
