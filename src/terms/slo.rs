@@ -52,6 +52,8 @@ pub enum SloError {
     BadRatio { part: String, text: String },
     #[error("'{name}' in '{part}' is no quantile between p1 and p99.999")]
     BadQuantile { part: String, name: String },
+    #[error("'{part}' stands beside another limit of errors; write one of them")]
+    TwoErrorLimits { part: String },
 }
 
 impl Slo {
@@ -112,6 +114,9 @@ impl FromStr for Slo {
             let (name, limit) = part.split_once('<').ok_or_else(unknown)?;
             let limit = limit.trim_start_matches('=').trim();
             match name.trim().to_ascii_lowercase().as_str() {
+                "errors" | "error" if slo.errors.is_some() => {
+                    return Err(SloError::TwoErrorLimits { part: part.to_string() });
+                }
                 "errors" | "error" => slo.errors = Some(error_ratio(part, limit)?),
                 name => slo.quantiles.push(QuantileLimit {
                     quantile: quantile(part, name)?,
@@ -133,11 +138,10 @@ fn quantile(part: &str, name: &str) -> Result<Ratio, SloError> {
     let digits =
         name.strip_prefix('p').ok_or_else(|| SloError::UnknownTerm { part: part.to_string() })?;
     let bad = || SloError::BadQuantile { part: part.to_string(), name: name.to_string() };
-    // p999 is the customary spelling of p99.9, p9999 of p99.99.
+    // p999 is the customary spelling of p99.9, p9999 of p99.99; p100 is meant as it stands.
+    let is_customary = digits.is_ascii() && !digits.contains('.') && !digits.starts_with("100");
     let number = match digits.len() {
-        3.. if digits.is_ascii() && !digits.contains('.') => {
-            format!("{}.{}", &digits[..2], &digits[2..])
-        }
+        3.. if is_customary => format!("{}.{}", &digits[..2], &digits[2..]),
         _ => digits.to_string(),
     };
     let percent: f64 = number.parse().map_err(|_| bad())?;
@@ -292,6 +296,16 @@ mod tests {
     }
 
     #[test]
+    fn a_hundredth_percentile_is_refused_and_not_taken_for_the_tenth() {
+        for name in ["p100", "p1000"] {
+            let part = format!("{name}<1s");
+            let bad = SloError::BadQuantile { part: part.clone(), name: name.to_string() };
+            assert_eq!(part.parse::<Slo>(), Err(bad));
+        }
+        assert_eq!("p10<1s,p950<2s".parse::<Slo>().unwrap().to_string(), "p10<1s,p95<2s");
+    }
+
+    #[test]
     fn what_cannot_be_read_is_named() {
         for text in [
             "",
@@ -301,6 +315,7 @@ mod tests {
             "p95<0ms",
             "speed<9",
             "errors<200%",
+            "errors<1%,error<5%",
             "p95<-1s",
             "p\u{ffff}904<1s",
         ] {
