@@ -169,7 +169,7 @@ impl Answering<'_> {
             gain: gain(ledger, chosen),
             precision: Some(precision(ledger, chosen)),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
-            memory_bytes: cell.memory_bytes.or(cell.recorded_bytes).or_else(expected),
+            memory_bytes: cell.memory_bytes_max().or_else(expected),
             latency_at_rps: p95_s.and(ledger.operating_rps),
             p95_s,
             // Where something else is asked for, as much capacity is not as good.

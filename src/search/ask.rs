@@ -102,3 +102,44 @@ pub enum Told {
         ended_s: f64,
     },
 }
+
+/// A valid trial for tests: a load at this rate, which held, and of whose requests, all of them
+/// answered, so many failed.
+#[cfg(test)]
+pub(super) fn tests_trial(
+    purpose: TrialPurpose,
+    rate_rps: f64,
+    (due, failed): (u64, u64),
+) -> TrialSummary {
+    use crate::terms::{Limit, LoadSummary, Reason, Verdict, WaitingEvidence, WarmUp, WarmUpKind};
+
+    let rate = Rate::per_second(rate_rps).expect("a rate of tests is above zero");
+    let status = [("200".to_string(), due - failed), ("500".to_string(), failed)].into();
+    TrialSummary {
+        id: 1,
+        purpose,
+        configuration: Configuration::new(1, 1).expect("one is not zero"),
+        variant: Variant::AS_IT_IS,
+        start: 1,
+        offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
+        verdict: Verdict::Yes,
+        leaning: Verdict::Yes,
+        reason: Reason::NoGoalYet.into(),
+        resolution: 0.1,
+        edge: None,
+        by_latency: None,
+        valid: true,
+        warm_up: WarmUp { kind: WarmUpKind::Flat, left_out_s: 2.0 },
+        summary: LoadSummary { due, completed: due, status, ..LoadSummary::default() },
+        cpu_s: [].into(),
+        workers: Vec::new(),
+        memory_bytes: None,
+        memory_growth_bytes_s: None,
+        memory_growth_bytes_s_interval: None,
+        inside: None,
+        limit: Limit::unknown(WaitingEvidence::NotSaturated),
+        failure: None,
+        load_s: 12.0,
+        ended_s: 12.0,
+    }
+}

@@ -29,7 +29,8 @@ impl AtAnyRate {
         self.errors.is_rate_in_doubt()
     }
 
-    /// The last load that was to hold a rate did, but for more failures than the goal allows.
+    /// The last load that was to hold a rate did, but for more failures than the goal allows, of
+    /// which there are as many at any rate as far as is known.
     pub fn is_held_despite(&self) -> bool {
         self.errors.is_held_despite()
     }

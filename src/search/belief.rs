@@ -75,7 +75,8 @@ pub(super) fn observe_window(belief: &mut RatePosterior, answer: &WindowAnswer) 
 }
 
 /// What came in the measured seconds, requests/s: of Poisson arrivals at a rate as many come as
-/// chance has it, and the server met those, not the rate. `None` when the load ended early.
+/// chance has it, and the server met those, not the rate. Of a load that was cut short it is what
+/// came until then. `None` of clients, and where so few requests came that their number is chance.
 fn arrived_rps(summary: &TrialSummary) -> Option<f64> {
     let load = &summary.summary;
     let is_whole = load.due >= FEWEST_ARRIVALS && summary.offered.rate().is_some();

@@ -36,8 +36,12 @@ pub(super) struct Cell {
     /// p95 at one rate, seconds, a fresh start each: at the rate to be served where latency is
     /// asked for, else at the one that decides between settings that hold as much.
     pub latencies_s: Vec<f64>,
-    /// Total PSS of the server's processes, largest seen.
+    /// Total PSS of the server's processes, largest seen in the short loads that any setting may
+    /// get: settings are compared by it.
     pub memory_bytes: Option<u64>,
+    /// Total PSS of the server's processes, largest seen in the long loads that only a recommended
+    /// setting gets: memory grows with time, so that it compares no settings.
+    pub lasting_bytes: Option<u64>,
     /// What the app's platform recorded, largest seen: of long loads alone, and of all that runs
     /// beside the workers too, so that it compares no settings and says nothing of others.
     pub recorded_bytes: Option<u64>,
@@ -90,10 +94,18 @@ impl Cell {
         self.ruled_out.is_none()
     }
 
+    /// The most memory that any trial saw; of what the platform recorded only where nothing else
+    /// was seen.
+    pub fn memory_bytes_max(&self) -> Option<u64> {
+        self.memory_bytes.max(self.lasting_bytes).or(self.recorded_bytes)
+    }
+
     /// Takes what every trial tells, whatever it was for.
     pub fn take(&mut self, summary: &TrialSummary) {
+        let is_long = matches!(summary.purpose, TrialPurpose::Hold | TrialPurpose::Soak);
         let memory = match summary.is_seen_by_platform() {
             true => &mut self.recorded_bytes,
+            false if is_long => &mut self.lasting_bytes,
             false => &mut self.memory_bytes,
         };
         *memory = (*memory).max(summary.memory_bytes);
@@ -137,5 +149,26 @@ impl Cell {
         self.cpu_per_request_s = costs.server_s;
         self.generator_per_request_s = costs.generator_s;
         self.worker_busy_cores = costs.worker_busy_cores;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::ask::tests_trial;
+
+    #[test]
+    fn memory_of_a_long_load_is_printed_and_compares_no_settings() {
+        let mut cell = Cell::default();
+        for (purpose, bytes) in [
+            (TrialPurpose::Saturate, 100),
+            (TrialPurpose::Confirm, 110),
+            (TrialPurpose::Hold, 130),
+            (TrialPurpose::Confirm, 105),
+        ] {
+            let trial = tests_trial(purpose, 60.0, (1800, 0));
+            cell.take(&TrialSummary { memory_bytes: Some(bytes), ..trial });
+        }
+        assert_eq!((cell.memory_bytes, cell.memory_bytes_max()), (Some(110), Some(130)));
     }
 }

@@ -11,12 +11,13 @@ use super::constants::{BY_CHANCE, FAILING_LEVEL, LOWER, SHOWN, TELLING};
 use crate::stats::binomial;
 use crate::terms::{LatencyVerdict, SearchNote, Slo, TrialPurpose, TrialSummary, Verdict};
 
-/// Failures of the trials whose latencies were within the goal, and that had no more of them than
-/// lower rates.
+/// Failures of the app as it is: of the trials whose latencies were within the goal, and that had
+/// no more of them than lower rates.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Errors {
     windows: Vec<Window>,
-    /// The rate held at the end was held but for more failures than the goal allows.
+    /// The rate held at the end was held but for more failures than the goal allows, and what was
+    /// to be held before at a higher one had no larger share of them.
     is_held_despite: bool,
     /// The last that was to be held, where it is not known whether its rate is why it failed.
     untold: Option<Window>,
@@ -43,16 +44,20 @@ impl Errors {
         let window = Window { rate_rps, requests, failed };
         let is_hold = trial.purpose == TrialPurpose::Hold;
         let before = if is_hold { self.untold.take() } else { None };
+        self.is_held_despite &= !is_hold;
         if self.is_reason(window) || (is_hold && self.is_untold(trial, window, before)) {
             return trial.clone();
         }
         let apart = by_latency(trial);
         let is_within = apart.leaning == Verdict::Yes;
-        if is_within || is_alone {
+        // What fails with a change, or over the other connections, is not the app's as it is.
+        let is_its_own = trial.variant.is_as_it_is() && trial.purpose != TrialPurpose::Check;
+        if is_its_own && (is_within || is_alone) {
             self.windows.push(window);
         }
         if is_hold {
-            self.is_held_despite = is_within && trial.leaning != Verdict::Yes;
+            let has_fewer = before.is_some_and(|before| self.is_reason(before));
+            self.is_held_despite = is_within && trial.leaning != Verdict::Yes && !has_fewer;
         }
         apart
     }
@@ -82,7 +87,8 @@ impl Errors {
         self.untold.is_some()
     }
 
-    /// The last load that was to hold a rate did, but for more failures than the goal allows.
+    /// The last load that was to hold a rate did, but for more failures than the goal allows, of
+    /// which there are as many at any rate as far as is known.
     pub fn is_held_despite(&self) -> bool {
         self.is_held_despite
     }
@@ -159,7 +165,8 @@ fn sum<'a>(windows: impl Iterator<Item = &'a Window>) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::Ratio;
+    use crate::search::ask::tests_trial;
+    use crate::terms::{Ratio, Variant};
 
     fn window(rate_rps: f64, requests: u64, failed: u64) -> Window {
         Window { rate_rps, requests, failed }
@@ -203,6 +210,46 @@ mod tests {
             |failed| Errors { is_held_despite: true, ..known(&[window(10.0, 10_000, failed)]) };
         assert!(is_of_any_rate(note(&held(12))));
         assert!(!is_of_any_rate(note(&held(9))), "all together fewer fail than may");
+    }
+
+    /// A load that was to hold this rate, and would have but for this many failures.
+    fn hold(rate_rps: f64, failed: (u64, u64), verdict: Verdict) -> TrialSummary {
+        let (yes, leaning) = (Verdict::Yes, Verdict::No);
+        let by_latency = Some(LatencyVerdict { verdict: yes, leaning: yes, edge: None });
+        let trial = tests_trial(TrialPurpose::Hold, rate_rps, failed);
+        TrialSummary { verdict, leaning, by_latency, ..trial }
+    }
+
+    #[test]
+    fn a_rate_in_doubt_is_held_despite_its_failures_only_where_a_lower_one_has_as_many() {
+        // Of 3,000 requests at half the rate more fail than the thousandth that may, by chance.
+        for (failed, at_half, is_despite) in [(12, 6, true), (60, 4, false)] {
+            let mut errors = known(&[window(2.0, 100, 0)]);
+            errors.apart(&hold(100.0, (6000, failed), Verdict::No));
+            assert!(errors.is_rate_in_doubt(), "of 100 requests none failed: that tells nothing");
+            errors.apart(&hold(50.0, (3000, at_half), Verdict::Undecided));
+            assert!(!errors.is_rate_in_doubt());
+            assert_eq!(errors.is_held_despite(), is_despite, "{failed} {at_half}");
+            assert_eq!(is_of_any_rate(note(&errors)), is_despite, "{failed} {at_half}");
+        }
+    }
+
+    #[test]
+    fn failures_with_a_change_or_over_other_connections_are_none_of_the_app_as_it_is() {
+        let (change, as_it_is) = (Variant::of(0), Variant::AS_IT_IS);
+        for (purpose, variant, is_its_own) in [
+            (TrialPurpose::Screen, change, false),
+            (TrialPurpose::Check, as_it_is, false),
+            (TrialPurpose::Screen, as_it_is, true),
+        ] {
+            let mut errors = known(&[window(50.0, 2000, 0), window(100.0, 10_000, 0)]);
+            let trial = tests_trial(purpose, 70.0, (400, 2));
+            let trial = TrialSummary { variant, ..trial };
+            for _ in 0..5 {
+                assert_eq!(errors.apart(&trial).leaning, Verdict::Yes);
+            }
+            assert_eq!(note(&errors).is_some(), is_its_own, "{purpose:?} {variant:?}");
+        }
     }
 
     #[test]

@@ -131,13 +131,16 @@ impl Hold {
 
     /// Takes the result of an attempt.
     pub fn take(&mut self, ledger: &Ledger, summary: &TrialSummary) {
+        let in_doubt = self.in_doubt;
         match ledger.at_any_rate.is_rate_in_doubt() {
             true => self.doubt(summary),
             false => self.learn(summary, ledger.at_any_rate.is_held_despite()),
         }
         let next = attempt(ledger);
-        // Where so few requests came that none could be sure, a shorter load tells less.
-        let is_settled = self.held.is_some_and(|held| held.certain || is_short(summary));
+        // Where so few requests came that none could be sure, a shorter load tells less. A rate in
+        // doubt that is held after all gives way to none below the one that showed it.
+        let is_sure = |held: HeldRate| held.certain || Some(held) == in_doubt;
+        let is_settled = self.held.is_some_and(|held| is_sure(held) || is_short(summary));
         self.is_over = is_settled || self.is_asked || next.is_none();
         self.duration = next.unwrap_or(self.duration);
     }
@@ -241,6 +244,42 @@ pub(super) fn printable(rate_rps: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::ask::tests_trial;
+    use crate::search::plan::tests_plan;
+    use crate::terms::LatencyVerdict;
+
+    /// Three in a thousand, at any rate, where one in a thousand may.
+    fn failing(rate_rps: f64, thousands: u64) -> TrialSummary {
+        let (yes, no) = (Verdict::Yes, Verdict::No);
+        let by_latency = Some(LatencyVerdict { verdict: yes, leaning: yes, edge: None });
+        let failed = (1000 * thousands, 3 * thousands);
+        let trial = tests_trial(TrialPurpose::Hold, rate_rps, failed);
+        TrialSummary { verdict: no, leaning: no, by_latency, ..trial }
+    }
+
+    #[test]
+    fn a_rate_that_is_held_as_half_of_it_has_as_many_failures_gives_way_to_no_lower_one() {
+        let mut ledger = Ledger::new(tests_plan());
+        let mut hold = Hold {
+            configuration: ledger.plan.current,
+            belief: RatePosterior::with_prior(100.0, 0.05),
+            rate_rps: 100.0,
+            duration: Duration::from_secs(30),
+            held: None,
+            missed_rps: None,
+            in_doubt: None,
+            is_asked: false,
+            warm_high_rps: None,
+            is_over: false,
+        };
+        for (rate_rps, thousands) in [(100.0, 6), (50.0, 3)] {
+            assert_eq!((hold.rate_rps, hold.is_over), (rate_rps, false));
+            let trial = ledger.at_any_rate.apart(&failing(rate_rps, thousands));
+            hold.take(&ledger, &trial);
+        }
+        assert_eq!(hold.held.map(|held| held.rate_rps), Some(100.0));
+        assert_eq!(hold.request(&ledger), None, "there is time, and no doubt");
+    }
 
     #[test]
     fn a_rate_is_sent_as_it_is_printed_and_never_printed_higher() {

@@ -226,6 +226,7 @@ impl Search {
                 if self.is_outdated {
                     return;
                 }
+                self.ledger.warmth.give_up(configuration);
                 let obstacle = Obstacle::DoesNotStart { why: reason };
                 match (&mut self.stage, asked) {
                     (Stage::Soak(long_run), _) => long_run.end(obstacle),
@@ -360,6 +361,7 @@ impl Search {
             return check.give_up();
         }
         let ledger = &mut self.ledger;
+        ledger.warmth.give_up(summary.configuration);
         if summary.failure.is_some() {
             ledger.cell_mut(summary.configuration).rule_out(Obstacle::DiedTwice);
         }
@@ -477,5 +479,33 @@ impl Search {
             _ => None,
         };
         Standing { first_block, endings: &self.endings }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ask::tests_trial;
+    use super::plan::tests_plan;
+    use super::*;
+    use crate::terms::{Offered, WarmUp, WarmUpKind};
+
+    #[test]
+    fn a_setting_that_fails_while_it_is_warmed_leaves_the_starts_of_others_as_they_are() {
+        let mut search = Search::new(tests_plan());
+        let at = search.ledger.plan.current;
+        search.stage = Stage::Race(vec![Climb::new(at, None, None)]);
+        let mut burst = TrialSummary {
+            offered: Offered::Closed { clients: 4, think: Duration::ZERO },
+            warm_up: WarmUp { kind: WarmUpKind::Warmed, left_out_s: 2.0 },
+            cpu_s: [("worker".to_string(), 10.0)].into(),
+            ..tests_trial(TrialPurpose::Saturate, 70.0, (1000, 0))
+        };
+        search.tell(Told::Trial(Box::new(burst.clone())));
+        assert!(search.ledger.warmth.is_warming());
+        burst.valid = false;
+        (0..2).for_each(|_| search.tell(Told::Trial(Box::new(burst.clone()))));
+        assert!(!search.ledger.is_open(&at) && !search.ledger.warmth.is_warming());
+        let other = loads::warm_burst(&search.ledger, Configuration::new(2, 1).unwrap());
+        assert!(other.fresh_start, "each block has a start of its own");
     }
 }

@@ -17,13 +17,14 @@ use super::ask::TrialRequest;
 use super::at_any_rate::AtAnyRate;
 use super::blocks::arrivals_within;
 use super::constants::{
-    LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_BLOCKS_WANTED, REVISION_BREAKDOWNS,
+    BURST_MOST_S, LOOK_LEAST_S, REVISION_BLOCKS_LEAST, REVISION_BLOCKS_WANTED, REVISION_BREAKDOWNS,
     REVISION_PRIOR_SD_LOG, REVISION_REQUESTS, REVISION_SETBACKS, REVISION_SETTLE, SETTLE,
-    WARM_BURST, WINDOW_LEAST_S,
+    SLOW_REPLIES, WARM_BURST, WINDOW_LEAST_S,
 };
 use super::fresh::{Capacity, FreshStart, Known, Pace};
 use super::loads::{burst_clients, loop_clients};
 use super::plan::goal_from_unloaded;
+use super::unloaded::longer;
 use crate::model::{self, Form};
 use crate::terms::{
     Arrivals, Configuration, OPERATING_SHARE, Offered, Rate, Reason, Side, Slo, Stated,
@@ -50,6 +51,9 @@ pub struct RevisionsPlan {
 enum Step {
     /// One client: the floor of latency, and the goal.
     Alone,
+    /// One client for much longer, where a request takes so long that none began while
+    /// [`Step::Alone`] was measured.
+    AloneLonger,
     /// More than it can take, on a fresh start.
     Burst,
     /// One window where its capacity is taken to be.
@@ -214,15 +218,20 @@ impl Revisions {
             return;
         }
         self.queue.pop();
+        let is_alone = matches!(step, Step::Alone | Step::AloneLonger);
+        if is_alone && summary.summary.due == 0 {
+            self.take_unmeasured(step, summary);
+            return;
+        }
         let apart = self.at_any_rate[side as usize].apart(summary);
         let seen = &mut self.seen[side as usize];
         seen.memory_bytes = seen.memory_bytes.max(summary.memory_bytes);
-        if step != Step::Alone {
+        if !is_alone {
             seen.cpu_s += model::server_cpu_s(summary);
             seen.completed += summary.summary.completed;
         }
         match step {
-            Step::Alone => self.take_alone(summary),
+            Step::Alone | Step::AloneLonger => self.take_alone(summary),
             Step::Burst => self.take_burst(side, &apart),
             Step::Probe => self.take_probe(side, &apart),
             Step::AtRate(_) => self.take_at_rate(side, summary),
@@ -276,14 +285,16 @@ impl Revisions {
             TrialRequest::new(at, purpose, offered, warm_up, duration)
         };
         match step {
-            Step::Alone => {
+            Step::Alone | Step::AloneLonger => {
                 let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
-                let alone = request(TrialPurpose::Unloaded, offered, SETTLE, WARM_BURST);
+                let is_longer = step == Step::AloneLonger;
+                let duration = if is_longer { longer(self.plan.budget) } else { WARM_BURST };
+                let alone = request(TrialPurpose::Unloaded, offered, SETTLE, duration);
                 TrialRequest { fresh_start: true, ..alone }
             }
             Step::Burst => TrialRequest {
                 fresh_start: true,
-                ..TrialRequest::burst(at, self.burst_clients(), SETTLE, WARM_BURST)
+                ..TrialRequest::burst(at, self.burst_clients(), SETTLE, self.burst_duration())
             },
             Step::Probe => {
                 let rate = self.seen[side as usize].start.expected_rps().unwrap_or(1.0);
@@ -312,9 +323,26 @@ impl Revisions {
         }
     }
 
+    /// Long enough for some replies, however long one takes alone.
+    fn burst_duration(&self) -> Duration {
+        let some_replies_s = SLOW_REPLIES * self.unloaded_s.unwrap_or_default();
+        WARM_BURST.max(Duration::from_secs_f64(some_replies_s.min(BURST_MOST_S).ceil()))
+    }
+
     fn open(&self, rate_rps: f64) -> Offered {
         let rate = Rate::per_second(rate_rps.max(0.1)).expect("it is finite and above zero");
         Offered::Open { rate, arrivals: self.plan.arrivals }
+    }
+
+    /// No request of one client alone began in the time: it is sent for much longer, and no
+    /// comparison can begin where none does then either.
+    fn take_unmeasured(&mut self, step: Step, summary: &TrialSummary) {
+        if step == Step::Alone {
+            self.queue.push((Side::A, Step::AloneLonger));
+            return;
+        }
+        self.queue.clear();
+        self.fault = Some(RevisionsFault::NotValid { why: summary.reason.clone() });
     }
 
     fn take_alone(&mut self, summary: &TrialSummary) {
@@ -438,6 +466,8 @@ fn tests_plan(form: Form) -> RevisionsPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::ask::tests_trial;
+    use crate::terms::LatencySummary;
 
     #[test]
     fn trials_that_say_nothing_end_it_only_where_no_whole_block_lies_between() {
@@ -450,6 +480,44 @@ mod tests {
         assert_eq!(search.fault, None);
         (0..=REVISION_SETBACKS).for_each(|_| search.take_setback(&why));
         assert_eq!(search.fault, Some(RevisionsFault::NotValid { why }));
+    }
+
+    /// One client alone: so many requests began in the time, and each of them took six seconds.
+    fn alone(due: u64) -> TrialSummary {
+        let mut trial = tests_trial(TrialPurpose::Unloaded, 1.0, (due, 0));
+        trial.offered = Offered::Closed { clients: 1, think: Duration::ZERO };
+        if due > 0 {
+            trial.summary.latency_s = LatencySummary { mean: 6.0, p95: 6.0, ..Default::default() };
+        }
+        trial
+    }
+
+    #[test]
+    fn requests_that_take_longer_than_one_client_was_measured_for_are_waited_for() {
+        let mut search = Revisions::new(tests_plan(Form::Threads));
+        let first = search.ask().unwrap().1;
+        search.tell(&alone(0), 10.0);
+        assert_eq!((search.slo(), search.unloaded_s()), (None, None));
+        let (side, longer) = search.ask().unwrap();
+        assert_eq!((side, longer.duration), (Side::A, Duration::from_secs(36)));
+        assert_eq!(longer, TrialRequest { duration: longer.duration, ..first });
+        search.tell(&alone(6), 50.0);
+        let limit = search.slo().unwrap().quantiles[0].limit;
+        assert_eq!(limit, Duration::from_secs(18), "three times what one takes alone");
+        let burst = search.ask().unwrap().1;
+        assert_eq!((burst.purpose, burst.duration.as_secs()), (TrialPurpose::Saturate, 18));
+    }
+
+    #[test]
+    fn where_no_request_of_one_client_began_in_a_long_time_no_side_is_blamed() {
+        let mut search = Revisions::new(tests_plan(Form::Threads));
+        for now_s in [10.0, 50.0] {
+            assert!(search.ask().is_some());
+            search.tell(&alone(0), now_s);
+        }
+        assert!(search.ask().is_none());
+        assert!(matches!(search.answer().fault, Some(RevisionsFault::NotValid { .. })));
+        assert!(search.blocks.is_empty());
     }
 
     #[test]

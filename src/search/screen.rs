@@ -310,11 +310,11 @@ fn known(ledger: &Ledger, configuration: Configuration) -> Option<Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::ask::tests_trial;
     use crate::search::plan::{KnobChange, SearchPlan, tests_plan};
     use crate::terms::{
-        Arrivals, BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Limit, LoadSummary,
-        Offered, ProcessEnd, Rate, ServerEnd, StartAdvice, TrialPurpose, Verdict, WaitingEvidence,
-        WarmUp, WarmUpKind,
+        BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, ProcessEnd, ServerEnd,
+        StartAdvice, TrialPurpose,
     };
 
     fn change(pods: u16) -> KnobChange {
@@ -348,39 +348,8 @@ mod tests {
 
     /// A look without a pod, at this start of the server, of which nothing failed.
     fn look(server_start: u32) -> TrialSummary {
-        let summary = LoadSummary {
-            due: 100,
-            status: [("200".to_string(), 100)].into(),
-            ..LoadSummary::default()
-        };
-        let rate = Rate::per_second(70.0).unwrap();
-        TrialSummary {
-            id: 1,
-            purpose: TrialPurpose::LostPod,
-            configuration: tests_plan().current,
-            variant: Variant::of(0),
-            start: server_start,
-            offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
-            verdict: Verdict::Yes,
-            leaning: Verdict::Yes,
-            reason: Reason::NoGoalYet.into(),
-            resolution: 0.1,
-            edge: None,
-            by_latency: None,
-            valid: true,
-            warm_up: WarmUp { kind: WarmUpKind::Flat, left_out_s: 2.0 },
-            summary,
-            cpu_s: [].into(),
-            workers: Vec::new(),
-            memory_bytes: None,
-            memory_growth_bytes_s: None,
-            memory_growth_bytes_s_interval: None,
-            inside: None,
-            limit: Limit::unknown(WaitingEvidence::NotSaturated),
-            failure: None,
-            load_s: 12.0,
-            ended_s: 12.0,
-        }
+        let trial = tests_trial(TrialPurpose::LostPod, 70.0, (100, 0));
+        TrialSummary { variant: Variant::of(0), start: server_start, ..trial }
     }
 
     #[test]

@@ -89,7 +89,9 @@ impl Burdens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::ask::tests_trial;
     use crate::search::plan::{SearchPlan, tests_plan};
+    use crate::terms::{TrialPurpose, TrialSummary};
 
     /// What is known of a setting: blocks, memory in MB, and p95 at the rate to run at in ms.
     type Known<'a> = ((u16, u16), &'a [f64], u64, Option<f64>);
@@ -101,6 +103,15 @@ mod tests {
     /// Which is run, of these; the first holds most. Each block is known to this standard deviation
     /// of the logarithm.
     fn run(known: &[Known<'_>], sd_log: f64) -> (u16, u16) {
+        lightest_of(&ledger(known, sd_log), known)
+    }
+
+    fn lightest_of(ledger: &Ledger, known: &[Known<'_>]) -> (u16, u16) {
+        let it = lightest(ledger, at(known[0].0));
+        (it.workers.get(), it.threads.get())
+    }
+
+    fn ledger(known: &[Known<'_>], sd_log: f64) -> Ledger {
         let grid: Vec<Configuration> = known.iter().map(|it| at(it.0)).collect();
         let mut ledger = Ledger::new(SearchPlan { current: grid[0], grid, ..tests_plan() });
         ledger.operating_rps = known.iter().any(|it| it.3.is_some()).then_some(70.0);
@@ -110,8 +121,7 @@ mod tests {
             cell.blocks = (1..).zip(*held).map(|(block, rps)| (block, *rps, sd_log)).collect();
             cell.latencies_s = p95_ms.iter().map(|ms| ms / 1e3).collect();
         }
-        let it = lightest(&ledger, at(known[0].0));
-        (it.workers.get(), it.threads.get())
+        ledger
     }
 
     const MOST: [f64; 3] = [100.0, 103.0, 98.0];
@@ -145,6 +155,17 @@ mod tests {
             ((4, 3), &LESS, 980, None),
         ];
         assert_eq!(run(&known, 0.02), (4, 5));
+    }
+
+    #[test]
+    fn what_grew_while_it_was_held_for_long_does_not_give_way_to_what_was_not() {
+        let known: [Known<'_>; 2] = [((4, 4), &MOST, 1000, None), ((4, 5), &AS_MUCH, 1030, None)];
+        let mut ledger = ledger(&known, 0.02);
+        assert_eq!(lightest_of(&ledger, &known), (4, 4));
+        let held = tests_trial(TrialPurpose::Hold, 70.0, (2100, 0));
+        let (configuration, memory_bytes) = (at((4, 4)), Some(1_200_000_000));
+        ledger.take(&TrialSummary { configuration, memory_bytes, ..held });
+        assert_eq!(lightest_of(&ledger, &known), (4, 4));
     }
 
     #[test]

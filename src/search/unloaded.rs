@@ -22,12 +22,16 @@ pub(super) enum Attempt {
 
 pub(super) fn request(ledger: &Ledger, attempt: Attempt) -> TrialRequest {
     let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
-    let (share, least_s, most_s) = match attempt {
-        Attempt::First | Attempt::Again => (0.015, 3.0, 15.0),
-        Attempt::Longer => (0.1, 15.0, 120.0),
+    let duration = match attempt {
+        Attempt::First | Attempt::Again => ledger.plan.seconds(0.015, 3.0, 15.0),
+        Attempt::Longer => longer(ledger.plan.budget),
     };
-    let duration = ledger.plan.seconds(share, least_s, most_s);
     TrialRequest::new(ledger.plan.current, TrialPurpose::Unloaded, offered, SETTLE, duration)
+}
+
+/// How long one client alone is measured where a first time told too little.
+pub(super) fn longer(budget: Duration) -> Duration {
+    Duration::from_secs_f64((0.1 * budget.as_secs_f64()).clamp(15.0, 120.0).round())
 }
 
 /// The measurement that stands in place of the first, where that told too little: no request began

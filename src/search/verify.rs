@@ -57,7 +57,8 @@ impl VerifySetting {
             starts = vec![Start::concluded(at, held_rps, interval)];
         }
         let is_of_it = |it: &&TrialSummary| it.configuration == at && it.variant.is_as_it_is();
-        let mut of_it = trials.iter().filter(is_of_it);
+        // The last: where the first were too few, or got nothing, others took their place.
+        let mut of_it = trials.iter().rev().filter(is_of_it);
         let clients = of_it.find_map(|trial| trial.offered.clients().filter(|n| *n > 1));
         let warm_s = Warmth::of_session(trials).needed_s(at, held_rps);
         Self { configuration: at, held_rps, starts, clients, warm_s }
@@ -409,7 +410,8 @@ impl Verify {
             current_rps: of_current.and_then(|current| self.capacity(current)),
             against_then: then.map(|ratio| ratio.estimate(0.95)),
             against_current: current.map(|ratio| ratio.estimate(0.95)),
-            held: self.again.held,
+            // Where two others missed it, that one held it was chance.
+            held: self.again.held.filter(|_| !self.again.is_missed()),
             verdict,
             reason,
             limit: measured.and_then(|it| it.limit.clone()).unwrap_or_else(unknown),
@@ -434,7 +436,8 @@ impl Verify {
         if current.is_some_and(|ratio| ratio.beside(EQUIVALENCE) == Beside::Below) {
             return (Verdict::No, RecheckReason::FormerHoldsMore);
         }
-        let has_rival = self.settings.len() > 1;
+        // What ran before is one also where it is the recommended setting that can't be measured.
+        let has_rival = self.settings.iter().any(|at| *at != self.recommended());
         let is_no_worse = !has_rival || current.map_or_else(|| self.was_far_better(), noticed);
         match self.again.held.filter(|_| self.again.is_settled()) {
             Some(HeldRate { duration_s, .. }) if is_no_worse => {
@@ -481,4 +484,84 @@ fn more_to_decide(ratio: &LogRatio) -> Option<f64> {
 /// A fall of [`NOTICED`] is ruled out.
 fn noticed(ratio: &LogRatio) -> bool {
     ratio.estimate(0.95).low > 1.0 - NOTICED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::ask::tests_trial;
+    use crate::terms::Variant;
+
+    fn at(workers: u16) -> Configuration {
+        Configuration::new(workers, 1).unwrap()
+    }
+
+    /// Of one worker, whose printed rate is 60/s, beside two workers that held 58/s.
+    fn verify() -> Verify {
+        let setting = |workers, held_rps| {
+            let configuration = at(workers);
+            let starts = vec![Start::concluded(configuration, held_rps, [55.0, 65.0])];
+            VerifySetting { configuration, held_rps, starts, clients: None, warm_s: 0.0 }
+        };
+        Verify::new(VerifyPlan {
+            recommended: setting(1, 60.0),
+            rate_rps: 60.0,
+            held_then: None,
+            current: Some(setting(2, 58.0)),
+            arrivals: Arrivals::Poisson,
+            budget: Duration::from_secs(600),
+            seed: 1,
+        })
+    }
+
+    #[test]
+    fn clients_are_as_many_as_saturated_it_after_too_few_or_too_many_did_not() {
+        let trial = |purpose, clients| TrialSummary {
+            offered: Offered::Closed { clients, think: Duration::ZERO },
+            ..tests_trial(purpose, 60.0, (1800, 0))
+        };
+        for (bursts, expected) in [(&[4, 16][..], Some(16)), (&[64, 4], Some(4)), (&[], None)] {
+            let mut trials = vec![trial(TrialPurpose::Unloaded, 1)];
+            trials.extend(bursts.iter().map(|&clients| trial(TrialPurpose::Saturate, clients)));
+            // With a change of a knob, and of another setting.
+            let burst = trial(TrialPurpose::Screen, 32);
+            trials.push(TrialSummary { variant: Variant::of(0), ..burst.clone() });
+            trials.push(TrialSummary { configuration: at(2), ..burst });
+            let setting = VerifySetting::of_session(&trials, at(1), (60.0, [55.0, 65.0]));
+            assert_eq!(setting.clients, expected, "{bursts:?}");
+        }
+    }
+
+    /// An attempt at the printed rate.
+    fn attempt(verdict: Verdict) -> Told {
+        let trial = tests_trial(TrialPurpose::Hold, 60.0, (1800, 0));
+        Told::Trial(Box::new(TrialSummary { verdict, leaning: verdict, ..trial }))
+    }
+
+    #[test]
+    fn a_rate_that_two_of_three_starts_miss_is_not_said_to_be_held_as_well() {
+        let mut search = verify();
+        for (verdict, is_held) in [(Verdict::No, false), (Verdict::Yes, true), (Verdict::No, false)]
+        {
+            search.tell(attempt(verdict));
+            assert_eq!(search.answer().held.is_some(), is_held);
+        }
+        let answer = search.answer();
+        assert_eq!(answer.verdict, Verdict::No);
+        assert_eq!(answer.reason, RecheckReason::PrintedRateMissed { rate_rps: 60.0 });
+    }
+
+    #[test]
+    fn without_a_whole_start_beside_what_ran_before_it_is_not_said_to_be_right() {
+        let mut search = verify();
+        search.tell(attempt(Verdict::Yes));
+        for _ in 0..2 {
+            let late = tests_trial(TrialPurpose::Saturate, 60.0, (1800, 0));
+            search.tell(Told::Trial(Box::new(TrialSummary { valid: false, ..late })));
+        }
+        let answer = search.answer();
+        assert!(answer.held.is_some());
+        assert_eq!(answer.verdict, Verdict::Undecided);
+        assert_eq!(answer.reason, RecheckReason::TooLittleMeasured);
+    }
 }

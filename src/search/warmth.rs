@@ -24,6 +24,9 @@ pub(super) struct Warmth {
 #[derive(Debug, Clone, Copy)]
 struct Warming {
     of: Configuration,
+    /// See [`TrialSummary::start`].
+    start: u32,
+    /// Those before it was begun anew included.
     bursts: u32,
     /// CPU seconds of a request in the first of them.
     first_cost_s: f64,
@@ -37,6 +40,8 @@ struct Warming {
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     of: Configuration,
+    /// See [`TrialSummary::start`].
+    start: u32,
     /// CPU seconds of a request.
     cost_s: f64,
     /// Warm-up included; there about as fast.
@@ -52,6 +57,7 @@ impl Burst {
         let (answered, cpu_s) = (load.completed as f64, server_cpu_s(summary));
         (answered > 0.0 && cpu_s > 0.0).then(|| Self {
             of: summary.configuration,
+            start: summary.start,
             cost_s: cpu_s / answered,
             answered: answered * summary.load_s.max(load.duration_s) / load.duration_s.max(1e-3),
             got_cheaper: summary.warm_up.kind == WarmUpKind::Warmed,
@@ -83,10 +89,19 @@ impl Warmth {
         }
     }
 
+    /// Nothing more comes of this setting: others do not wait for its start to get warm.
+    pub fn give_up(&mut self, configuration: Configuration) {
+        self.warming = self.warming.filter(|it| it.of != configuration);
+    }
+
     fn learn(&mut self, before: Option<Warming>, burst: Burst, is_late: bool) {
+        let bursts = before.map_or(0, |it| it.bursts) + 1;
+        // After a trial that failed it was begun anew, and is as cold as it was before.
+        let is_anew = before.is_some_and(|it| it.start != burst.start);
+        let before = before.filter(|_| !is_anew);
         let is_warming = match before {
             // Later starts get what one needed, or nothing where its second burst was no cheaper.
-            None => !self.is_settled && burst.got_cheaper,
+            None => (is_anew || !self.is_settled) && burst.got_cheaper,
             Some(before) => burst.cost_s < before.cost_s * CHEAPER,
         };
         self.is_settled |= before.is_some();
@@ -97,12 +112,13 @@ impl Warmth {
             self.requests = self.requests.max(before.answered / f64::from(burst.of.workers.get()));
             self.coldness = self.coldness.max(before.first_cost_s / burst.cost_s);
         }
-        let (bursts, answered, first_cost_s) =
-            before.map_or((0, 0.0, burst.cost_s), |it| (it.bursts, it.answered, it.first_cost_s));
-        if bursts + 1 < WARMING_BURSTS_MOST && !is_late {
+        let (answered, first_cost_s) =
+            before.map_or((0.0, burst.cost_s), |it| (it.answered, it.first_cost_s));
+        if bursts < WARMING_BURSTS_MOST && !is_late {
             self.warming = Some(Warming {
                 of: burst.of,
-                bursts: bursts + 1,
+                start: burst.start,
+                bursts,
                 first_cost_s,
                 cost_s: burst.cost_s,
                 answered: answered + burst.answered,
@@ -148,12 +164,16 @@ impl Warmth {
 mod tests {
     use super::*;
 
-    /// Bursts of one start of two workers, 1,000 replies each, by what a request of each costs;
-    /// how many of them it wanted.
+    /// Of this start of two workers, 1,000 replies.
+    fn burst(start: u32, cost_s: f64) -> Burst {
+        let of = Configuration::new(2, 1).unwrap();
+        Burst { of, start, cost_s, answered: 1000.0, got_cheaper: true }
+    }
+
+    /// Bursts of one start, by what a request of each costs; how many of them it wanted.
     fn told(warmth: &mut Warmth, costs_s: &[f64], got_cheaper: bool) -> usize {
         for (index, &cost_s) in costs_s.iter().enumerate() {
-            let of = Configuration::new(2, 1).unwrap();
-            let burst = Burst { of, cost_s, answered: 1000.0, got_cheaper };
+            let burst = Burst { got_cheaper, ..burst(1, cost_s) };
             let before = warmth.warming.take();
             warmth.learn(before, burst, false);
             if !warmth.is_warming() {
@@ -193,6 +213,19 @@ mod tests {
         assert!(!warmth.is_cold_at_first());
         // No later start is asked again.
         assert_eq!(told(&mut warmth, &[0.01], true), 1);
+    }
+
+    #[test]
+    fn a_start_that_was_begun_anew_is_warmed_from_its_beginning() {
+        let mut warmth = Warmth::default();
+        for (start, cost_s) in [(1, 0.02), (2, 0.02), (2, 0.012), (2, 0.012)] {
+            assert_eq!(warmth.is_warming(), start == 2, "{cost_s}");
+            let before = warmth.warming.take();
+            warmth.learn(before, burst(start, cost_s), false);
+        }
+        assert!(!warmth.is_warming() && warmth.is_cold_at_first());
+        assert_eq!(warmth.requests_needed(), Some(500), "of its own start alone");
+        assert!((warmth.coldness() - 0.02 / 0.012).abs() < 1e-9);
     }
 
     #[test]

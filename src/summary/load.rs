@@ -118,6 +118,7 @@ impl<'a> Fold<'a> {
             retries: all.retries,
             route: None,
             fleet: Vec::new(),
+            shape: None,
             goals: judge.summaries(),
         };
         (summary, all)

@@ -186,7 +186,8 @@ impl Part {
     }
 }
 
-/// Requests above the limit, or never answered.
+/// Requests above the limit, or never answered. Rather too many than too few: how many errors are
+/// above the limit too is not known, and but for those given up, these count twice.
 fn slower(part: &QuantileLimit, second: Ends<'_>) -> Violations {
     let above = second.latency.count_above(part.limit);
     // Those given up count with the time given up and so are mostly above the limit already; other
@@ -197,8 +198,8 @@ fn slower(part: &QuantileLimit, second: Ends<'_>) -> Violations {
 }
 
 /// Requests above the limit or failed, for a goal that says nothing of errors: a quick 500 must not
-/// meet it. Which of the slow ones failed is not known, so the greater of the two counts, which is
-/// never too many.
+/// meet it. Which of the slow ones failed is not known, so the greater of the two counts: no more
+/// than there are, but for errors above the limit, which [`slower`] counts twice.
 fn slower_or_failed(part: &QuantileLimit, second: Ends<'_>) -> Violations {
     let (slower, failed) = (slower(part, second), failed(second));
     Violations { count: slower.count.max(failed.count), of: second.due }
