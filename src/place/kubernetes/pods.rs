@@ -2,6 +2,8 @@
 //!
 //! In: pods as JSON. Out: what is known of them. Only computes.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::fields::{condition, elements, name, text};
@@ -141,6 +143,21 @@ pub fn silence(pod: &Value) -> Option<String> {
              look at it with 'kubectl describe node {node}'"
         )
     })
+}
+
+/// In words, that pods from before a start have not ended in this time, without which none of the
+/// start is made; `None`: none of these is about to end.
+pub fn still_ending(pods: &[Value], patience: Duration) -> Option<String> {
+    let names: Vec<String> = pods.iter().filter(|pod| is_ending(pod)).map(name).collect();
+    let first = names.first()?;
+    Some(format!(
+        "pods from before have not ended after {} s ({}), and none with a setting is made until \
+         they have: an app may take its terminationGracePeriodSeconds to end, and a finalizer \
+         may hold a pod ('kubectl describe pod {first}'); give them longer with --boot-timeout, \
+         up to 30m",
+        patience.as_secs(),
+        names.join(", ")
+    ))
 }
 
 /// Its node has not told of it for long: it is said to run and not to be ready, though no probe of
@@ -311,6 +328,22 @@ mod tests {
         let begun = why_not_begun(&ended("StartError"), "app");
         assert_eq!(begun.as_deref(), Some("StartError: no puma"));
         assert_eq!(why_not_begun(&ended("Error"), "app"), None);
+    }
+
+    #[test]
+    fn pods_that_have_not_ended_are_named_and_no_others() {
+        let pod = |name: &str, ends: Option<&str>| {
+            json!({"metadata": {"name": name, "deletionTimestamp": ends},
+                "status": {"phase": "Running"}})
+        };
+        let patience = Duration::from_secs(300);
+        let stays = pod("shop-3", None);
+        assert_eq!(still_ending(&[], patience), None);
+        assert_eq!(still_ending(std::slice::from_ref(&stays), patience), None);
+        let ends = ["shop-1", "shop-2"].map(|name| pod(name, Some("2026-01-01T00:00:00Z")));
+        let said = still_ending(&[stays, ends[0].clone(), ends[1].clone()], patience).unwrap();
+        assert!(said.contains("have not ended after 300 s (shop-1, shop-2),"), "{said}");
+        assert!(said.contains("describe pod shop-1'") && !said.contains("shop-3"), "{said}");
     }
 
     #[test]

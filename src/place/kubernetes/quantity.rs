@@ -5,12 +5,13 @@
 use serde_json::{Value, json};
 
 /// Suffixes and what they multiply by (the API reference's "Quantity").
-const SUFFIXES: [(&str, f64); 14] = [
+const SUFFIXES: [(&str, f64); 15] = [
     ("Ki", 1024.0),
     ("Mi", 1_048_576.0),
     ("Gi", 1_073_741_824.0),
     ("Ti", 1_099_511_627_776.0),
     ("Pi", 1_125_899_906_842_624.0),
+    ("Ei", 1_152_921_504_606_846_976.0),
     ("n", 1e-9),
     ("u", 1e-6),
     ("m", 1e-3),
@@ -57,6 +58,7 @@ mod tests {
             ("129e6", Some(129e6)),
             ("129M", Some(129e6)),
             ("1E", Some(1e18)),
+            ("2Ei", Some(2_305_843_009_213_693_952.0)),
             ("100n", Some(1e-7)),
             ("0", None),
             ("-1", None),

@@ -283,7 +283,9 @@ impl<'a> Pods<'a> {
                     self.check_door(&pods)?;
                 }
                 // No setting is to blame for it, and others would wait for it in the same way.
-                if let Some(why) = pods.iter().find_map(pods::silence) {
+                let still_ending = || pods::still_ending(&pods, self.boot_patience());
+                let in_the_way = || (!is_made).then(still_ending).flatten();
+                if let Some(why) = pods.iter().find_map(pods::silence).or_else(in_the_way) {
                     return Err(PlaceError::Elsewhere(why));
                 }
                 return Ok(Came::Failed(self.too_late(&pods, &object), None));
