@@ -138,7 +138,8 @@ fn is_better(figure: &str, one: f64, other: f64) -> bool {
     if is_time(figure) { one < other } else { one > other }
 }
 
-fn is_time(figure: &str) -> bool {
+/// Whether the figure of this name is a time, of all requests or of one target.
+pub fn is_time(figure: &str) -> bool {
     figure.split(' ').next().is_some_and(|name| name.ends_with("_s"))
 }
 

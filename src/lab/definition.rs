@@ -281,16 +281,12 @@ fn half_a_minute() -> f64 {
 pub fn parse(text: &str) -> Result<Definition, String> {
     let definition: Definition =
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
-    let is_loaded = |block: &Block| !block.rate_rps.is_empty() || !block.clients.is_empty();
-    let blocks = || definition.runs.iter().chain(&definition.quick_runs);
-    if let Some(block) = blocks().find(|block| block.targets.is_empty()) {
-        return Err(format!("the runs with workers {:?} have no targets", block.workers));
+    definition.runs.iter().chain(&definition.quick_runs).try_for_each(check_block)?;
+    if [definition.full, definition.quick].iter().any(|it| it.duration_s == 0 || it.repeats == 0) {
+        return Err("duration_s or repeats is 0: they are 1 at least".to_string());
     }
-    if let Some(block) = blocks().find(|block| !is_loaded(block)) {
-        return Err(format!(
-            "the runs of {} have no load: give them rate_rps or clients",
-            block.targets.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
-        ));
+    if definition.timeout_s.is_nan() || definition.timeout_s <= 0.0 {
+        return Err("timeout_s is not above zero".to_string());
     }
     if definition.cores.is_some_and(|cores| !(cores.get().is_finite() && cores.get() > 0.0)) {
         return Err("cores is not above zero".to_string());
@@ -304,6 +300,32 @@ pub fn parse(text: &str) -> Result<Definition, String> {
         }
     }
     Ok(definition)
+}
+
+/// Refuses runs without a load, and numbers with which nothing would be run, or something else.
+fn check_block(block: &Block) -> Result<(), String> {
+    if block.targets.is_empty() {
+        return Err(format!("the runs with workers {:?} have no targets", block.workers));
+    }
+    let has_none = |counts: &[Count]| counts.is_empty() || counts.contains(&Count::Number(0));
+    let is_rate = |rate: &f64| rate.is_finite() && *rate > 0.0;
+    let wrong = if block.rate_rps.is_empty() && block.clients.is_empty() {
+        "no load: give them rate_rps or clients"
+    } else if has_none(&block.workers) {
+        "no workers: a server of one process, such as Puma with 'workers 0', has 1 here"
+    } else if has_none(&block.threads) {
+        "no threads: 1 is the least"
+    } else if block.clients.contains(&0) {
+        "no clients: 1 is the least"
+    } else if !block.rate_rps.iter().all(is_rate) {
+        "a rate_rps that is not above zero"
+    } else if !block.think_s.is_finite() || block.think_s < 0.0 {
+        "a think_s below zero, or without end"
+    } else {
+        return Ok(());
+    };
+    let names: Vec<&str> = block.targets.iter().map(|one| one.name.as_str()).collect();
+    Err(format!("the runs of {} have {wrong}", names.join(", ")))
 }
 
 fn check_figure(figure: &str) -> Result<(), String> {
@@ -379,6 +401,13 @@ mod tests {
             ("title = \"t\"", "", "title"),
             ("[\"GET /\"]", "[\"GO /\"]", "the target 'GO /'"),
             ("ready = \"/\"", "ready = \"/\"\ncores = 0.0", "cores is not above zero"),
+            ("ready = \"/\"", "ready = \"/\"\ntimeout_s = -1.0", "timeout_s is not above zero"),
+            ("repeats = 3", "repeats = 0", "duration_s or repeats is 0"),
+            ("[1, \"cores\"]", "[0, 2]", "the runs of GET / have no workers"),
+            ("[1, \"cores\"]", "[1]\nthreads = []", "the runs of GET / have no threads"),
+            ("clients = [40]", "clients = [0, 40]", "have no clients"),
+            ("clients = [40]", "rate_rps = [20.0, -5.0]", "a rate_rps that is not above zero"),
+            ("clients = [40]", "clients = [40]\nthink_s = -0.07", "a think_s below zero"),
         ] {
             let error = parse(&LAB.replacen(from, to, 1)).unwrap_err();
             assert!(error.contains(expected), "{to}: {error}");

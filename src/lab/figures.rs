@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::conclusion::is_time;
 use super::definition::{Course, NamedTarget};
 use crate::summary::load::summarise;
 use crate::summary::slo;
@@ -14,7 +15,8 @@ use crate::terms::{
     Offered, TargetSecond, TrialRecord, Warning,
 };
 
-/// A run is looked at in at most this many parts of equal length.
+/// A run is looked at in this many parts of equal length or more, but fewer than twice as many; one
+/// of fewer seconds second by second.
 const PARTS: usize = 10;
 
 /// The measured part of a run.
@@ -58,21 +60,13 @@ impl Measured {
     /// The way between clients and server is part of the article's latencies; here clients wait as
     /// long.
     pub fn add_outside(&mut self, outside_s: f64) {
-        let times = self.blocks.iter_mut().filter(|(name, _)| name.ends_with("_s"));
+        let times = self.blocks.iter_mut().filter(|(name, _)| is_time(name));
         times.flat_map(|(_, values)| values).for_each(|time| *time += outside_s);
-        let latency = &mut self.figures.latency_s;
-        for time in [
-            &mut latency.mean,
-            &mut latency.p50,
-            &mut latency.p90,
-            &mut latency.p95,
-            &mut latency.p99,
-            &mut latency.max,
-        ]
-        .into_iter()
-        .flatten()
-        {
-            *time += outside_s;
+        let of_targets = self.figures.by_target.iter_mut().map(|one| &mut one.latency_s);
+        for latency in of_targets.chain([&mut self.figures.latency_s]) {
+            let LabLatency { mean, p50, p90, p95, p99, max } = latency;
+            let times = [mean, p50, p90, p95, p99, max].into_iter().flatten();
+            times.for_each(|time| *time += outside_s);
         }
     }
 }
@@ -297,6 +291,37 @@ mod tests {
         assert!((throughput - 40.0 / 3.25).abs() < 1e-9, "{throughput}");
         assert_eq!(measured.figures.requests, Some(40));
         assert_eq!(measured.blocks["throughput_rps"], [10.0; 3], "whole seconds");
+    }
+
+    #[test]
+    fn a_run_has_at_least_ten_parts_and_fewer_than_twenty_or_a_part_for_each_second() {
+        let parts = |seconds: usize| seconds / part_length(seconds);
+        assert_eq!([4, 10, 19, 20, 25, 30, 60].map(parts), [4, 10, 19, 10, 12, 10, 10]);
+        assert!((10..600).all(|seconds| (PARTS..2 * PARTS).contains(&parts(seconds))));
+    }
+
+    #[test]
+    fn the_time_outside_is_added_to_each_targets_times_too_and_to_nothing_else() {
+        let latency_s = LabLatency { p95: Some(0.25), max: Some(0.5), ..LabLatency::default() };
+        let of_target = LabTargetFigures { latency_s, ..LabTargetFigures::default() };
+        let blocks = [("p95_s", 0.25), ("p95_s GET /x", 0.5), ("throughput_rps", 8.0)];
+        let mut measured = Measured {
+            figures: LabFigures {
+                latency_s,
+                by_target: vec![of_target],
+                throughput_rps: Some(8.0),
+                ..LabFigures::default()
+            },
+            blocks: blocks.map(|(name, value)| (name.to_string(), vec![value])).into(),
+            warnings: Vec::new(),
+        };
+        measured.add_outside(0.125);
+        let with_it = LabLatency { p95: Some(0.375), max: Some(0.625), ..latency_s };
+        let LabFigures { latency_s, by_target, throughput_rps, .. } = measured.figures;
+        assert_eq!((latency_s, by_target[0].latency_s), (with_it, with_it));
+        assert_eq!(throughput_rps, Some(8.0));
+        let values: Vec<f64> = measured.blocks.into_values().flatten().collect();
+        assert_eq!(values, [0.375, 0.625, 8.0]);
     }
 
     #[test]
