@@ -14,4 +14,4 @@ pub mod readers;
 mod requests;
 pub mod server;
 mod tls;
-mod tls_server;
+pub mod tls_server;

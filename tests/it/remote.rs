@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use rustls::version::TLS13;
 use serde_json::Value;
 
 use crate::failures::site::{Running, Site, configuration, set_mode};
+use crate::load::tls_server::{Authority, TlsServer};
 use crate::process::{unused_address, wait_until, write_files};
 use crate::schema::assert_valid;
 
@@ -243,6 +245,23 @@ fn an_app_that_does_not_answer_is_told_and_put_back() {
     plan.assert_code(0);
     plan.assert_says(&["app at", &elsewhere.url]);
     assert!(!plan.stdout.contains("/run"), "commands may hold secrets: {}", plan.stdout);
+}
+
+/// Not for the ten minutes that an app may take which does not answer yet.
+#[test]
+fn an_app_whose_certificate_is_not_trusted_is_not_waited_for_and_the_reason_is_told() {
+    let (site, theirs, trusted) = (Site::new(&[]), Authority::new(), Authority::named("another"));
+    let config = theirs.identity("127.0.0.1").server(&[&TLS13]);
+    let server = TlsServer::answering(config, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let asked = ["tune", "--apply", "true {workers} {threads}", "--restore", "true"];
+    let mut command = site.command(&asked);
+    command.args(["--url", &server.url(), "--cpus", "2", "--memory", "1GiB", "--workers", "1"]);
+    command.args(["--threads", "1", "--slo", "p95<500ms", "--budget", "30s"]);
+    // In place of this system's CAs, of which there may be none.
+    command.env("SSL_CERT_FILE", trusted.ca_file());
+    let ended = Running::begin(command).end();
+    ended.assert_code(1);
+    ended.assert_says(&["UnknownIssuer"]);
 }
 
 /// What Kamal deploys: two variables for all, one of them for the role that answers, too.

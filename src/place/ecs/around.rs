@@ -12,6 +12,9 @@ use super::name::ServiceName;
 const SCALING: &str = "application-autoscaling";
 const BALANCING: &str = "elbv2";
 
+/// What AWS says where a target group is not there.
+const NO_GROUP: &str = "TargetGroupNotFound";
+
 /// Of a target group: how long a task may finish what it has.
 const DRAIN: &str = "deregistration_delay.timeout_seconds";
 
@@ -67,13 +70,16 @@ fn resource(name: &ServiceName) -> String {
     format!("service/{}/{}", name.cluster, name.service)
 }
 
-/// How long a target group lets a task finish; `None`: it does not say.
+/// How long a target group lets a task finish; `None`: it does not say, or was deleted.
 ///
 /// # Errors
 /// As AWS says it.
 pub fn drain(group: &str) -> Result<Option<String>, AwsError> {
     let asked = ["--target-group-arn", group];
-    let found = ask((BALANCING, "describe-target-group-attributes"), &asked, None)?;
+    let found = match ask((BALANCING, "describe-target-group-attributes"), &asked, None) {
+        Err(error) if error.is_of_kind(NO_GROUP) => return Ok(None),
+        found => found?,
+    };
     let all = found["Attributes"].as_array();
     let one = all.and_then(|all| all.iter().find(|it| it["Key"] == DRAIN));
     Ok(one.and_then(|it| it["Value"].as_str()).map(str::to_string))

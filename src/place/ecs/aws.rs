@@ -77,6 +77,11 @@ impl AwsError {
     pub fn is_lasting(&self) -> bool {
         matches!(self, Self::NoProgram(_) | Self::NotAllowed { .. } | Self::Expired { .. })
     }
+
+    /// AWS has refused it, and gives this as the kind of its error.
+    pub fn is_of_kind(&self, kind: &str) -> bool {
+        matches!(self, Self::Failed { said, .. } if said.contains(&format!("({kind})")))
+    }
 }
 
 /// Asks AWS, again and again for a minute where it wants less to be asked, and says so on standard

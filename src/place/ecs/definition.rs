@@ -67,9 +67,11 @@ pub fn task(definition: &Value, asked: Option<&str>) -> Result<Task, EcsError> {
         let one = all.iter().find(|it| it["name"] == name)?;
         one["value"].as_str()?.parse::<u16>().ok()
     };
-    let threads = variable(USUAL[1]);
-    let today = threads
-        .and_then(|threads| Configuration::new(variable(USUAL[0]).unwrap_or(1), threads).ok());
+    // Who is told no number of workers runs one; what a secret or `auto` comes to is not seen here.
+    let workers = if is_given(container, USUAL[0]) { variable(USUAL[0]) } else { Some(1) };
+    let today = workers
+        .zip(variable(USUAL[1]))
+        .and_then(|(workers, threads)| Configuration::new(workers, threads).ok());
     // A container's own cores are its share while all are busy, and no limit.
     let size = cores(definition).zip(memory);
     let reserved = reserved(definition, container);
@@ -114,10 +116,7 @@ fn container<'a>(definition: &'a Value, asked: Option<&str>) -> Result<&'a Value
         let none = || EcsError::NoContainer { asked: asked.to_string(), there: there() };
         return found.ok_or_else(none);
     }
-    let is_usual = |it: &&Value| {
-        let given = [&it["environment"], &it["secrets"]].into_iter().filter_map(Value::as_array);
-        given.flatten().any(|one| USUAL.iter().any(|name| one["name"] == *name))
-    };
+    let is_usual = |it: &&Value| USUAL.iter().any(|name| is_given(it, name));
     let has_port = |it: &&Value| it["portMappings"].as_array().is_some_and(|all| !all.is_empty());
     let mut usual = all.iter().filter(is_usual);
     let mut open = all.iter().filter(has_port);
@@ -126,6 +125,12 @@ fn container<'a>(definition: &'a Value, asked: Option<&str>) -> Result<&'a Value
         (_, Some(one), None, ..) | (_, None, None, Some(one), None) => Ok(one),
         _ => Err(EcsError::SeveralContainers { there: there() }),
     }
+}
+
+/// Whether a container has a variable of this name, also where a secret or a parameter gives it.
+fn is_given(container: &Value, name: &str) -> bool {
+    let all = [&container["environment"], &container["secrets"]].into_iter();
+    all.filter_map(Value::as_array).flatten().any(|one| one["name"] == name)
 }
 
 fn name_of(container: &Value) -> String {
@@ -250,7 +255,7 @@ mod tests {
         let (cores, memory) = (Cores::new(1.0).unwrap(), Bytes(2 << 30));
         let expected = Task {
             size: Some((cores, memory)),
-            today: Configuration::new(1, 3).ok(),
+            today: None,
             container: "web".into(),
             reserved: Reserved { cores: Some(cores), memory: Some(memory), is_memory_apart: false },
         };
@@ -279,5 +284,24 @@ mod tests {
         assert_eq!(task(&unsaid, Some("web")).unwrap().size, None);
         own["cpu"] = Value::Null;
         assert_eq!(task(&own, Some("web")).unwrap().size, None, "its share is no limit");
+    }
+
+    #[test]
+    fn what_it_runs_with_is_not_known_where_the_number_of_its_workers_is_not_seen() {
+        let of = |workers: Option<&str>, secrets: Value| {
+            let mut made = definition();
+            let web = &mut made["containerDefinitions"][0];
+            web["secrets"] = secrets;
+            if let (Some(workers), Some(all)) = (workers, web["environment"].as_array_mut()) {
+                all.push(json!({"name": "WEB_CONCURRENCY", "value": workers}));
+            }
+            task(&made, Some("web")).unwrap().today
+        };
+        let secret = json!([{"name": "WEB_CONCURRENCY", "valueFrom": "arn:parameter"}]);
+        let other = json!([{"name": "DATABASE_URL", "valueFrom": "arn:secret"}]);
+        assert_eq!(of(None, secret), None);
+        assert_eq!(of(Some("auto"), Value::Null), None);
+        assert_eq!(of(Some("2"), other.clone()), Configuration::new(2, 3).ok());
+        assert_eq!(of(None, other), Configuration::new(1, 3).ok());
     }
 }

@@ -55,6 +55,13 @@ pub enum EcsError {
          another account or region; set AWS_PROFILE, AWS_REGION and the like as they were"
     )]
     Elsewhere { then: String, now: String },
+    #[error(
+        "there is no service {service} in cluster {cluster}, and {definition}, which it ran, is \
+         not known either; set AWS_PROFILE, AWS_REGION and the like as they were, or, where both \
+         were deleted, remove {}, which says what the service was\n{said}",
+        record.display()
+    )]
+    Unknown { service: String, cluster: String, definition: String, record: PathBuf, said: String },
     #[error("the service does not come up with it: {why}")]
     DoesNotComeUp { why: String },
     #[error("the service was not stable after {minutes} minutes{longer}{why}")]

@@ -20,7 +20,7 @@ mod used;
 use std::io;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -64,6 +64,7 @@ pub fn apply(
     at: &Path,
     within: Option<Duration>,
 ) -> Result<(), EcsError> {
+    let began = Instant::now();
     let service = describe(name)?;
     let before = match Before::read(at)? {
         Some(before) if is_unchanged(&before, &service) => before,
@@ -87,7 +88,7 @@ pub fn apply(
     let made = made["taskDefinition"]["taskDefinitionArn"].as_str().unwrap_or_default();
     let grace = before.grace_s.map(|_| GRACE_S);
     update(name, (made, TASKS), grace, true)?;
-    let patience = (to_apply(within), "; --boot-timeout gives it longer");
+    let patience = (to_apply(within, began.elapsed()), "; --boot-timeout gives it longer");
     let deployment = wait(name, (made, &before), patience)?;
     Before { deployment, ..before }.write(at)
 }
@@ -108,9 +109,10 @@ pub fn check(name: &ServiceName, at: &Path) -> Result<(), EcsError> {
     refuse_new(&before, &describe(name)?)
 }
 
-/// A little less than whoever has this run leaves to it, so that it is told why.
-fn to_apply(within: Option<Duration>) -> Duration {
-    within.map_or(TO_APPLY, |within| within.saturating_sub(SOONER))
+/// What is left for it to come up, a little less than whoever has this run leaves to it, so that
+/// they hear why it does not. `taken`: by what came before, which throttling may draw out.
+fn to_apply(within: Option<Duration>, taken: Duration) -> Duration {
+    within.map_or(TO_APPLY, |within| within.saturating_sub(SOONER)).saturating_sub(taken)
 }
 
 /// Whether it runs what was written down, as where who wrote it was killed before it changed that.
@@ -206,10 +208,19 @@ mod tests {
 
     #[test]
     fn a_service_is_given_up_a_little_before_its_session_gives_it_up() {
-        assert_eq!(to_apply(None), Duration::from_secs(570));
-        assert_eq!(to_apply(Some(Duration::from_secs(600))), Duration::from_secs(570));
-        assert_eq!(to_apply(Some(Duration::from_secs(1800))), Duration::from_secs(1770));
-        assert_eq!(to_apply(Some(Duration::from_secs(20))), Duration::ZERO);
+        let seconds = Duration::from_secs;
+        for (within_s, taken_s, expected_s) in [
+            (None, 0, 570),
+            (Some(600), 0, 570),
+            (Some(1800), 0, 1770),
+            (Some(20), 0, 0),
+            (None, 31, 539),
+            (Some(600), 31, 539),
+            (Some(60), 31, 0),
+        ] {
+            let left = to_apply(within_s.map(seconds), seconds(taken_s));
+            assert_eq!(left, seconds(expected_s), "{within_s:?}, {taken_s} s taken");
+        }
     }
 
     fn arn(revision: &str) -> String {

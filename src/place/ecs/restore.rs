@@ -1,5 +1,5 @@
 //! A service is put back to what it was before the first setting. What somebody else has set since
-//! stays, and is told.
+//! stays, and is told; of one that was deleted, what is around it is put back.
 //!
 //! In: what was written down. Out: what stays. Each part is put back whatever has become of the
 //! others; until all of it is, what was written down is kept, and it can be done again.
@@ -11,8 +11,8 @@ use std::time::Duration;
 use super::around::{self, SHORT_DRAIN};
 use super::aws::AwsError;
 use super::deploying::{
-    GRACE_S, MINIMUM_HEALTHY_PERCENT, TASKS, deregister, describe, set_minimum_healthy, update,
-    wait,
+    GRACE_S, MINIMUM_HEALTHY_PERCENT, TASKS, definition_of, deregister, describe,
+    set_minimum_healthy, update, wait,
 };
 use super::error::EcsError;
 use super::name::ServiceName;
@@ -21,6 +21,10 @@ use super::service::{Rollout, Service};
 
 /// To run again what it ran.
 const PATIENCE: Duration = Duration::from_secs(14 * 60 + 30);
+
+/// What AWS says where a cluster is not there, and where what is not there would be scaled.
+const NO_CLUSTER: &str = "ClusterNotFoundException";
+const NOT_SCALED: &str = "ValidationException";
 
 /// How a service was put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct Restored {
 /// What stays as somebody else has set it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
+    /// It was deleted.
+    Service,
     /// The revision that it runs.
     Definition {
         now: String,
@@ -63,6 +69,9 @@ pub enum Left {
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Service => {
+                f.write_str("somebody else deleted it meanwhile, and its tasks with it")
+            }
             Self::Definition { now } => {
                 write!(f, "{now}, which somebody else deployed meanwhile, is left running")
             }
@@ -101,19 +110,60 @@ impl fmt::Display for Left {
 pub fn restore(at: &Path) -> Result<Option<Restored>, EcsError> {
     let Some(before) = Before::read(at)? else { return Ok(None) };
     let name = before.service_name(at)?;
-    let now = describe(&name)?;
-    before.refuse_elsewhere(&now.task_definition)?;
+    let now = unless_deleted(describe(&name))?;
+    match &now {
+        Some(now) => before.refuse_elsewhere(&now.task_definition)?,
+        None => refuse_unknown(&name, &before, at)?,
+    }
     let mut left = Vec::new();
-    let goal = goal(&before, &now, &mut left);
-    let deployed = put_tasks_back(&name, (&before, &now), goal, &mut left);
+    let deployed = match &now {
+        Some(now) => {
+            let goal = goal(&before, now, &mut left);
+            put_tasks_back(&name, (&before, now), goal, &mut left)
+        }
+        None => {
+            left.push(Left::Service);
+            Ok(())
+        }
+    };
     // Not before that: what ran with our settings would be given all its time to end. And whatever
     // came of it: what does not come up is not to be left without its scaling.
     let drained = put_drains_back(&before, &mut left);
-    let scaled = put_scaling_back(&name, &before, &mut left);
+    let scaled = match put_scaling_back(&name, &before, &mut left) {
+        Err(EcsError::Aws(error)) if now.is_none() && error.is_of_kind(NOT_SCALED) => Ok(()),
+        scaled => scaled,
+    };
     deployed.and(drained).and(scaled)?;
     deregister(&before.own_family)?;
     Before::remove(at)?;
     Ok(Some(Restored { name, left }))
+}
+
+/// A service that can run tasks; `None`: it was deleted, or is about to be gone.
+fn unless_deleted(described: Result<Service, EcsError>) -> Result<Option<Service>, EcsError> {
+    match described {
+        Ok(service) => Ok(Some(service).filter(Service::is_active)),
+        Err(EcsError::NoService { .. }) => Ok(None),
+        Err(EcsError::Aws(error)) if error.is_of_kind(NO_CLUSTER) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// In another account or region a service of this name is missing too, and what it ran as well.
+fn refuse_unknown(name: &ServiceName, before: &Before, at: &Path) -> Result<(), EcsError> {
+    match definition_of(&before.definition) {
+        Ok((found, _)) => {
+            before.refuse_elsewhere(found["taskDefinitionArn"].as_str().unwrap_or_default())
+        }
+        Err(EcsError::Aws(AwsError::Failed { said, .. })) => Err(EcsError::Unknown {
+            service: name.service.clone(),
+            cluster: name.cluster.clone(),
+            definition: before.definition.clone(),
+            record: at.to_path_buf(),
+            said,
+        }),
+        Err(error) => Err(error),
+    }
 }
 
 /// What a service is to run again.
@@ -309,6 +359,29 @@ mod tests {
     }
 
     #[test]
+    fn a_service_that_was_deleted_has_no_tasks_to_be_put_back() {
+        let told = |status: &str| {
+            let service = json!({"status": status, "desiredCount": 0});
+            Ok(serde_json::from_value::<Service>(service).unwrap())
+        };
+        let failed = |said: &str| {
+            let (operation, said) = ("ecs describe-services".to_string(), said.to_string());
+            Err(EcsError::Aws(AwsError::Failed { operation, said }))
+        };
+        let missing = || EcsError::NoService { cluster: "prod".into(), service: "shop".into() };
+        assert!(unless_deleted(told("ACTIVE")).unwrap().is_some());
+        for deleted in [
+            told("DRAINING"),
+            told("INACTIVE"),
+            Err(missing()),
+            failed("An error occurred (ClusterNotFoundException) when calling it: not found"),
+        ] {
+            assert!(unless_deleted(deleted).unwrap().is_none());
+        }
+        unless_deleted(failed("Could not connect to the endpoint URL")).unwrap_err();
+    }
+
+    #[test]
     fn what_somebody_else_has_set_stays_and_is_told() {
         let arn = "arn:aws:ecs:eu-west-1:1:task-definition/shop:8".to_string();
         let deployed = Left::Definition { now: arn };
@@ -329,6 +402,7 @@ mod tests {
                 &["minimumHealthyPercent is left at 50,", "was 100)"],
             ),
             (Left::Scaling, &["scaling"]),
+            (Left::Service, &["deleted it"]),
         ] {
             let said = left.to_string();
             let is_said = |figure: &&str| said.contains(*figure);

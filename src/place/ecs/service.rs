@@ -102,6 +102,9 @@ pub enum Rollout {
 /// Tasks of one deployment that did not start, from which on it is given up: one may be bad luck.
 const TOO_MANY_FAILED: u32 = 2;
 
+/// A service that was not deleted.
+const ACTIVE: &str = "ACTIVE";
+
 /// The deployment that is to be run.
 const PRIMARY: &str = "PRIMARY";
 const FAILED: &str = "FAILED";
@@ -114,7 +117,7 @@ impl Service {
     /// It runs nothing, is not ECS's own to deploy, or is being deployed.
     pub fn check(&self, name: &ServiceName) -> Result<(), EcsError> {
         let service = name.service.clone();
-        if self.status != "ACTIVE" {
+        if !self.is_active() {
             return Err(EcsError::NotActive { service, status: self.status.clone() });
         }
         if let Some(how) = self.otherwise() {
@@ -128,6 +131,11 @@ impl Service {
             return Err(EcsError::BeingDeployed { service });
         }
         Ok(())
+    }
+
+    /// One that was deleted is told of for a while: as draining, and then as inactive.
+    pub fn is_active(&self) -> bool {
+        self.status == ACTIVE
     }
 
     /// How it is deployed, where that is not by ECS task after task.

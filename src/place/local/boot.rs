@@ -98,27 +98,23 @@ impl Boot<'_> {
 
     /// Until the log says that all workers are there.
     fn boot(&mut self) -> Result<(), End> {
-        let never = ReadyLine { contains: Vec::new(), count: u16::MAX };
-        let ready = self.recipe.ready_line.clone();
-        let failed = self.recipe.failure_line.clone().unwrap_or(never);
-        let ready = ready.unwrap_or(ReadyLine { contains: Vec::new(), count: 0 });
-        let needed = (ready.count, failed.count);
+        let lines = Lines::of(self.recipe);
         let unreadable = |error: std::io::Error| {
             let end = BootEnd::LogUnreadable { error: error.to_string() };
             End::Failed(BootFailureKind::Exited, end)
         };
-        let mut counter = LineCounter::open(self.log, vec![ready, failed]).map_err(unreadable)?;
+        let mut counter = LineCounter::open(self.log, lines.wanted()).map_err(unreadable)?;
         loop {
             let counts = counter.counts().map_err(unreadable)?;
-            let (booted, failures) = (counts[0], counts[1]);
-            if booted >= needed.0 {
+            let booted = counts[0];
+            if booted >= lines.ready.count {
                 return Ok(());
             }
-            if failures >= needed.1 {
+            if lines.has_failed(counts) {
                 return Err(End::Failed(BootFailureKind::Exited, BootEnd::WorkersEndAtOnce));
             }
             if Instant::now() >= self.deadline() {
-                let (booted, of) = (booted.into(), needed.0.into());
+                let (booted, of) = (booted.into(), lines.ready.count.into());
                 let end = BootEnd::TooFewBooted { booted, of, patience_s: self.patience_s() };
                 return Err(End::Failed(BootFailureKind::NeverReady, end));
             }
@@ -236,6 +232,32 @@ impl Boot<'_> {
                 }
             });
         end.map_or_else(|| Ok(reply.map_err(|error| error.kind())), Err)
+    }
+}
+
+/// The lines of a log that are counted while a server boots.
+struct Lines {
+    ready: ReadyLine,
+    /// `None`: no line says that it won't come up.
+    failure: Option<ReadyLine>,
+}
+
+impl Lines {
+    fn of(recipe: &Recipe) -> Self {
+        let none = ReadyLine { contains: Vec::new(), count: 0 };
+        let ready = recipe.ready_line.clone().unwrap_or(none);
+        Self { ready, failure: recipe.failure_line.clone() }
+    }
+
+    /// The one that says that a worker is ready comes first.
+    fn wanted(&self) -> Vec<ReadyLine> {
+        [Some(&self.ready), self.failure.as_ref()].into_iter().flatten().cloned().collect()
+    }
+
+    /// `counts`: of each that is wanted.
+    fn has_failed(&self, counts: &[u16]) -> bool {
+        let failures = self.failure.as_ref().zip(counts.get(1));
+        failures.is_some_and(|(line, count)| *count >= line.count)
     }
 }
 
@@ -372,6 +394,24 @@ mod tests {
             let reply = Reply { status, location: location.map(ToString::to_string) };
             assert_eq!(judge(&reply), expected, "{status} {location:?}");
         }
+    }
+
+    /// It prints as many lines as are counted at all.
+    #[test]
+    fn who_prints_much_before_it_is_ready_has_failed_only_where_a_line_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("server.log");
+        std::fs::write(&log, "Puma starting\n".repeat(usize::from(u16::MAX))).unwrap();
+        let line = |text: &str, count: u16| ReadyLine { contains: vec![text.into()], count };
+        let of = |failure: Option<ReadyLine>| {
+            let lines = Lines { ready: line("Listening on", 1), failure };
+            let mut counter = LineCounter::open(&log, lines.wanted()).unwrap();
+            let counts = counter.counts().unwrap();
+            (counts[0], lines.has_failed(counts))
+        };
+        assert_eq!(of(None), (0, false));
+        assert_eq!(of(Some(line("Worker failed to boot", 3))), (0, false));
+        assert_eq!(of(Some(line("starting", 3))), (0, true));
     }
 
     #[test]

@@ -20,10 +20,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::io::Errno;
+
 use self::input::{Input, Woken};
 use self::launch::{Confined, MARK, c_strings};
 use self::log_file::LogFile;
 use super::cgroup::{self, Group, Limits};
+use super::files;
 use super::leftovers::{self, Kept, Record};
 use super::orders::{Order, Reply};
 use super::processes::{self, Reaped};
@@ -47,6 +50,7 @@ pub fn run() -> io::Result<()> {
         run_as: None,
         started: Vec::new(),
         log: None,
+        last_log: None,
         is_read: true,
     };
     let mut input = Input::open()?;
@@ -121,6 +125,8 @@ struct Guardian {
     started: Vec<u32>,
     /// Where their output goes.
     log: Option<LogFile>,
+    /// Where the output went last: read also once all have ended.
+    last_log: Option<PathBuf>,
     /// False once nobody reads our replies any more.
     is_read: bool,
 }
@@ -238,10 +244,7 @@ impl Guardian {
                 self.started.push(pid);
                 Reply::Started { pid }
             }
-            Err(error) => Reply::NotStarted {
-                is_missing: error.kind() == io::ErrorKind::NotFound,
-                message: error.to_string(),
-            },
+            Err(error) => not_started(&error, &command.folder, &join_files),
         }
     }
 
@@ -254,9 +257,16 @@ impl Guardian {
     }
 
     /// A log begins afresh with the first process after the last end of everything: one of a
-    /// server's may have said why it cannot run, and ended, before the next is started.
+    /// server's may have said why it cannot run, and ended, before the next is started. The log
+    /// from before that end is removed then: where the folder is in memory, the logs of many
+    /// servers would take it from the next, which is held to the same limit.
     fn write_to(&mut self, path: &Path) -> io::Result<()> {
         if self.log.as_ref().is_none_or(|log| log.path() != path) {
+            let before = self.last_log.replace(path.to_path_buf());
+            if let (None, Some(before)) = (&self.log, before) {
+                // One that cannot be removed goes with the folder.
+                let _ = files::remove(&before);
+            }
             self.log = Some(LogFile::create(path)?);
             // Programs open /dev/stderr anew.
             self.give_away(path)?;
@@ -335,6 +345,20 @@ impl Guardian {
     }
 }
 
+/// What the operating system calls not found is the program, unless it is the app's folder, or its
+/// control group.
+fn not_started(error: &io::Error, folder: &Path, join_files: &[PathBuf]) -> Reply {
+    let is_missing = error.kind() == io::ErrorKind::NotFound;
+    let mut needed = [folder].into_iter().chain(join_files.iter().map(PathBuf::as_path));
+    match needed.find(|path| is_missing && !path.exists()) {
+        None => Reply::NotStarted { is_missing, message: error.to_string() },
+        Some(gone) => {
+            let message = format!("{}: {}", gone.display(), Errno::NOENT);
+            Reply::NotStarted { is_missing: false, message }
+        }
+    }
+}
+
 /// A control group for these limits that a process of ours has been seen to join.
 fn usable_group(own: &ControlGroups, limits: Limits) -> Group {
     let group = cgroup::create(own, &cgroup::name_of(std::process::id()), limits);
@@ -368,5 +392,73 @@ fn try_to_join(group: &Group) -> io::Result<()> {
                 None => Err(io::Error::other("the child that tried was killed")),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guardian() -> Guardian {
+        Guardian {
+            mark: String::new(),
+            record: None,
+            scratch: None,
+            group: Group::default(),
+            run_as: None,
+            started: Vec::new(),
+            log: None,
+            last_log: None,
+            is_read: false,
+        }
+    }
+
+    #[test]
+    fn only_a_program_that_is_not_there_is_missing_and_what_else_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("server.log");
+        let of = |program: &str, name: &str| {
+            let command = crate::server::CommandLine {
+                arguments: vec![program.into()],
+                env: Default::default(),
+                env_removed: Vec::new(),
+                folder: folder.path().join(name),
+            };
+            match guardian().start(&command, &log, &[], 0) {
+                Reply::NotStarted { is_missing, message } => (is_missing, message),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (is_missing, message) = of("no-such-program-at-all", "");
+        assert!(is_missing && message.starts_with("no-such-program-at-all: "), "{message}");
+        let (is_missing, message) = of("true", "moved-away");
+        assert!(!is_missing && message.contains("/moved-away: No such file"), "{message}");
+        let joined = [folder.path().join("cgroup.procs")];
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        let reply = not_started(&missing, folder.path(), &joined);
+        let is_named = |message: &str| message.contains("/cgroup.procs: ");
+        assert!(
+            matches!(&reply, Reply::NotStarted { is_missing: false, message } if is_named(message)),
+            "{reply:?}"
+        );
+    }
+
+    #[test]
+    fn a_log_stays_until_another_begins_after_the_end_of_all_that_wrote_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second, third] =
+            ["1.log", "2.log", "3.log"].map(|name| folder.path().join(name));
+        let mut guardian = guardian();
+        guardian.write_to(&first).unwrap();
+        guardian.write_to(&second).unwrap();
+        assert!(first.exists() && second.exists(), "each service has its own");
+        // As at the end of everything.
+        guardian.log = None;
+        assert!(second.exists(), "it says how that came");
+        guardian.write_to(&third).unwrap();
+        assert!(!second.exists() && third.exists());
+        guardian.log = None;
+        guardian.write_to(&third).unwrap();
+        assert!(third.exists());
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
@@ -25,6 +25,12 @@ use crate::monitor::groups;
 const KILLING: Duration = Duration::from_secs(5);
 /// How often it is looked whether a parent that outlived its guardian has done the work itself.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What a record's name ends with, and that of one that is being written.
+const FINISHED: &str = "json";
+const UNFINISHED: &str = "tmp";
+/// Time after which nobody writes it any more.
+const TO_WRITE: Duration = Duration::from_secs(600);
 
 /// What a guardian answers for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,7 +101,7 @@ impl Kept {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let (_, name) = record.mark.split_once('=').unwrap_or_default();
-        let path = folder.join(format!("{name}.json"));
+        let path = folder.join(format!("{name}.{FINISHED}"));
         let file = write(record, &path)?;
         Ok(Self { path, file })
     }
@@ -123,7 +129,7 @@ impl Drop for Kept {
 
 /// A locked file in that place; it is there for others only once it is locked.
 fn write(record: &Record, path: &Path) -> io::Result<File> {
-    let unfinished = path.with_extension("tmp");
+    let unfinished = path.with_extension(UNFINISHED);
     let _ = fs::remove_file(&unfinished);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
@@ -187,14 +193,41 @@ pub fn end_after(path: &Path, parent: u32) -> io::Result<()> {
 
 /// Ends what guardians of this user that were killed have left behind, each once.
 pub fn end_abandoned() -> Vec<Ended> {
-    let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
-    let end = |path: PathBuf| {
-        let file = open(&path).ok()?;
-        // A guardian that lives has locked it, and so has whoever ends what one has left.
-        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        end_of(&path, file)
+    end_abandoned_in(&folder())
+}
+
+fn end_abandoned_in(folder: &Path) -> Vec<Ended> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let end = |path: PathBuf| match path.extension()?.to_str()? {
+        FINISHED => end_if_abandoned(&path, open(&path).ok()?),
+        UNFINISHED => {
+            remove_if_old(&path);
+            None
+        }
+        _ => None,
     };
     entries.filter_map(|entry| end(entry.path())).collect()
+}
+
+/// `file`: what stood there a moment ago.
+fn end_if_abandoned(path: &Path, file: File) -> Option<Ended> {
+    // A guardian that lives has locked it, and so has whoever ends what one has left.
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    // Unless it has written another in its place meanwhile, and locked that.
+    let (ours, there) = (file.metadata().ok()?, fs::symlink_metadata(path).ok()?);
+    let is_there = (ours.dev(), ours.ino()) == (there.dev(), there.ino());
+    if is_there { end_of(path, file) } else { None }
+}
+
+/// Of a guardian that was killed while it wrote it. What it names was not made yet, or stands in
+/// the record that it was to take the place of. Not locked for that: whoever writes it is about to.
+fn remove_if_old(path: &Path) {
+    let written = fs::symlink_metadata(path).and_then(|it| it.modified()).ok();
+    let age = written.and_then(|it| SystemTime::now().duration_since(it).ok());
+    if age.is_some_and(|age| age >= TO_WRITE) {
+        // One that cannot be removed harms nobody.
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// Ends what a record that we have locked says, and removes it; `None`: there is nothing to it, or
@@ -373,6 +406,41 @@ mod tests {
         assert!(is_alive);
         assert_eq!(before.unwrap().processes, 0);
         assert!(!path.exists() && !record.scratch.exists());
+    }
+
+    #[test]
+    fn a_record_that_its_guardian_writes_anew_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = record(&folder.path().join("sweetspot-1"), "SWEETSPOT_TEST_ANEW=1");
+        let path = folder.path().join("1.json");
+        let first = write(&record, &path).unwrap();
+        assert!(end_abandoned_in(folder.path()).is_empty());
+        let seen = open(&path).unwrap();
+        let second = write(&record, &path).unwrap();
+        drop(first);
+        assert_eq!(end_if_abandoned(&path, seen), None);
+        assert!(path.exists() && record.scratch.exists());
+        drop(second);
+        // A child of another test's may hold it until it runs its program.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while path.exists() && Instant::now() < deadline {
+            end_abandoned_in(folder.path());
+        }
+        assert!(!path.exists() && !record.scratch.exists());
+    }
+
+    #[test]
+    fn a_record_that_is_being_written_is_left_alone_and_goes_once_it_is_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = record(&folder.path().join("sweetspot-1"), "SWEETSPOT_TEST_TMP=1");
+        let path = written(folder.path(), &record).with_extension(UNFINISHED);
+        fs::rename(folder.path().join("1.json"), &path).unwrap();
+        assert!(end_abandoned_in(folder.path()).is_empty());
+        assert!(path.exists());
+        let times = fs::FileTimes::new().set_modified(SystemTime::now() - 2 * TO_WRITE);
+        OpenOptions::new().write(true).open(&path).unwrap().set_times(times).unwrap();
+        assert!(end_abandoned_in(folder.path()).is_empty());
+        assert!(!path.exists() && record.scratch.exists());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -135,6 +135,14 @@ impl Link {
         self.replies.recv_timeout(wait)
     }
 
+    /// How processes have ended of which nobody has heard yet, in this order. Waits for none.
+    ///
+    /// # Errors
+    /// The guardian has ended.
+    pub fn ended(&self) -> Result<Vec<(u32, ProcessEnd)>, PlaceError> {
+        ended(&self.replies)
+    }
+
     /// Ends the guardian, which ends all that is below it; whatever escaped its end is ended here.
     fn finish(&mut self) {
         self.orders = None;
@@ -214,6 +222,19 @@ impl Drop for Link {
     }
 }
 
+/// The ends among all that was said by now.
+fn ended(replies: &Receiver<Reply>) -> Result<Vec<(u32, ProcessEnd)>, PlaceError> {
+    let mut all = Vec::new();
+    loop {
+        match replies.try_recv() {
+            Ok(Reply::Exited { pid, status }) => all.push((pid, status)),
+            Ok(_) => {}
+            Err(TryRecvError::Empty) => return Ok(all),
+            Err(TryRecvError::Disconnected) => return Err(guardian_gone()),
+        }
+    }
+}
+
 fn read_replies(stdout: impl BufRead, sender: &SyncSender<Reply>) {
     for line in stdout.lines().map_while(Result::ok) {
         let reply = serde_json::from_str(&line)
@@ -222,5 +243,24 @@ fn read_replies(stdout: impl BufRead, sender: &SyncSender<Reply>) {
         if sender.send(reply).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ends_that_were_told_are_heard_of_and_that_of_the_guardian_is_an_error() {
+        let (sender, replies) = sync_channel(UNREAD);
+        assert!(ended(&replies).unwrap().is_empty());
+        let exited = |pid: u32| Reply::Exited { pid, status: ProcessEnd::ExitStatus(1) };
+        for reply in [exited(7), Reply::Refused { message: "no".into() }, exited(8)] {
+            sender.send(reply).unwrap();
+        }
+        let pids: Vec<u32> = ended(&replies).unwrap().into_iter().map(|(pid, _)| pid).collect();
+        assert_eq!(pids, [7, 8]);
+        drop(sender);
+        ended(&replies).unwrap_err();
     }
 }

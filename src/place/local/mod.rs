@@ -498,9 +498,8 @@ impl Place for Local {
         };
         let load = load::run(&spec, &self.stop, &mut watch_server);
         let monitor = monitor.stop();
-        if is_guardian_gone {
-            return Err(guardian_gone());
-        }
+        // Who ends in the last part of a second is told after the last look.
+        ended.extend(self.link.ended()?);
         let load = load?;
         let killed = self.link.group.out_of_memory_kills().saturating_sub(killed_before);
         for (pid, status) in &ended {

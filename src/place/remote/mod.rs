@@ -4,7 +4,9 @@
 //! In: the commands, and where the app answers; then configurations and offers. Out: what was seen.
 //! Must not judge it, and knows no platform.
 
+mod answered;
 mod away;
+mod began;
 mod command;
 mod host;
 mod note;
@@ -19,7 +21,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::answered::{Answered, Waiting, in_its_words};
 use self::away::Away;
+use self::began::Began;
 use self::command::{Order, Ran};
 use self::note::{Note, NoteError, Written};
 pub use self::put_back::{PutBack, restore};
@@ -39,17 +43,14 @@ use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
-    BlindSpot, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark, Configuration,
-    LiveSecond, LoadDoubt, LoadSecond, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest,
-    StopSignal, Target, Task, Variant, Warning,
+    BlindSpot, BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark,
+    Configuration, LiveSecond, LoadDoubt, Machine, MachineDoubt, ProcessEnd, Remark, StartAdvice,
+    StopRequest, StopSignal, Target, Task, TlsTrouble, Variant, Warning,
 };
 
 /// The exit status by which a command of ours says that the session cannot go on, whatever setting
 /// is tried next: the status of what may be done again later, as sysexits.h has it.
 pub const ENDS_SESSION: u8 = 75;
-
-/// Time for an app that answers something else than 2xx to answer better.
-const WARMING_UP: Duration = Duration::from_secs(10);
 
 /// Between two questions whether it is ready.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -88,13 +89,6 @@ pub struct Remote {
 struct Running {
     configuration: Configuration,
     shell: Option<Shell>,
-}
-
-/// How waiting for an answer ended.
-enum Answered {
-    Good,
-    /// A status, where there was an answer.
-    Not(Option<u16>),
 }
 
 impl Remote {
@@ -189,35 +183,42 @@ impl Remote {
 
     /// Waits until the app answers 2xx, at whatever address it has by then.
     fn await_answer(&mut self, deadline: Instant) -> Result<Result<(), BootFailure>, PlaceError> {
-        let mut first_bad = None;
         let target = self.ready_target();
+        let mut waiting = Waiting::until(deadline);
         loop {
             if let Some(found) = (self.settings.look_up)() {
                 self.settings.to.addresses = found;
             }
             let answered = self.ask(&target)?;
-            let is_late = Instant::now() >= deadline;
-            match answered {
-                Answered::Good => return Ok(Ok(())),
-                Answered::Not(Some(status)) => {
-                    let may_recover = matches!(status, 502..=504);
-                    let since = first_bad.get_or_insert_with(Instant::now).elapsed();
-                    if is_late || (!may_recover && since >= WARMING_UP) {
-                        let kind = kind_of_status(status).unwrap_or(BootFailureKind::NotSuccess);
-                        let target = target.to_string();
-                        let end = BootEnd::NotGood { target, status, leads_to: None };
-                        return Ok(Err(self.failure(kind, end, &[])));
-                    }
-                }
-                Answered::Not(None) if is_late => {
-                    let patience_s = self.settings.boot_patience.as_secs_f64();
-                    let end = BootEnd::NotAnswered { target: target.to_string(), patience_s };
-                    return Ok(Err(self.failure(BootFailureKind::NeverReady, end, &[])));
-                }
-                Answered::Not(None) => {}
+            if waiting.is_over(&answered, Instant::now()) {
+                return Ok(self.unready(answered, target.to_string()).map_or(Ok(()), Err));
             }
             self.pause()?;
         }
+    }
+
+    /// What this answer says of an app of which no better one is waited for; `None`: it is ready.
+    fn unready(&self, answered: Answered, target: String) -> Option<BootFailure> {
+        let (kind, end, lines) = match answered {
+            Answered::Good => return None,
+            Answered::Badly(status) => {
+                let kind = kind_of_status(status).unwrap_or(BootFailureKind::NotSuccess);
+                (kind, BootEnd::NotGood { target, status, leads_to: None }, Vec::new())
+            }
+            // More time would not help, nor would another page.
+            Answered::Not(Some(TlsTrouble::Certificate { why })) => {
+                let end = BootEnd::NotHttp { target };
+                let failure = self.failure(BootFailureKind::NotSuccess, end, &[why]);
+                let advice = BootAdvice::Start(StartAdvice::MendApp).into();
+                return Some(BootFailure { advice, ..failure });
+            }
+            Answered::Not(trouble) => {
+                let patience_s = self.settings.boot_patience.as_secs_f64();
+                let end = BootEnd::NotAnswered { target, patience_s };
+                (BootFailureKind::NeverReady, end, in_its_words(trouble))
+            }
+        };
+        Some(self.failure(kind, end, &lines))
     }
 
     /// Sent with the headers of the first target: some apps insist on a host.
@@ -238,12 +239,7 @@ impl Remote {
             ..self.spec()
         };
         let record = load::run(&spec, &self.stop, &mut |_| ControlFlow::Continue(()))?;
-        let status = |second: &LoadSecond| second.status.keys().next().copied();
-        let status = record.seconds.iter().find_map(status);
-        Ok(match status {
-            Some(200..=299) => Answered::Good,
-            other => Answered::Not(other),
-        })
+        Ok(Answered::of(&record))
     }
 
     fn pause(&self) -> Result<(), PlaceError> {
@@ -439,14 +435,19 @@ impl Place for Remote {
             seed: offer.seed,
             ..self.spec()
         };
-        let origin = Instant::now();
-        let load = match &self.settings.from {
-            None => load::run(&spec, &self.stop, watch)?,
-            Some(order) => {
-                let away = match self.away.take() {
-                    Some(away) => away,
-                    None => Away::begin(order, &self.stop)?,
-                };
+        if self.away.is_none()
+            && let Some(order) = &self.settings.from
+        {
+            self.away = Some(Away::begin(order, &self.stop)?);
+        }
+        let mut began = Began::asked_at(Instant::now());
+        let mut seen = |second: &LiveSecond| {
+            began.note(second, Instant::now());
+            watch(second)
+        };
+        let load = match &mut self.away {
+            None => load::run(&spec, &self.stop, &mut seen)?,
+            Some(away) => {
                 let offer = fleet::Offer {
                     offered: offer.offered,
                     warm_up: offer.warm_up,
@@ -454,9 +455,10 @@ impl Place for Remote {
                     seed: offer.seed,
                     connection: spec.connection,
                 };
-                self.away.insert(away).send(offer, &self.stop, watch)?
+                away.send(offer, &self.stop, &mut seen)?
             }
         };
+        let origin = began.at();
         let origin_s = now_s() - origin.elapsed().as_secs_f64();
         let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
         let secrets = &self.settings.secrets;

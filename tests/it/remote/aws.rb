@@ -10,7 +10,8 @@
 # the next questions are too many, `stale` the service as it is told once more, `stuck` that no task
 # starts any more, `silent` that none answers its health check, `others` when somebody else deploys:
 # "2 deploying", while the second setting comes up, or "2 measured", once it is up and asked about
-# again. `down` gets a line each time that the balancer is left with nobody.
+# again. `down` gets a line each time that the balancer is left with nobody. A service that was
+# deleted has the status INACTIVE, and later the one of ours, MISSING: it is not told of any more.
 require "json"
 
 HOST = ENV.fetch("HOST_FOLDER")
@@ -266,7 +267,7 @@ answer =
   case operation
   when "describe-services"
     fail_with("ClusterNotFoundException", operation, "none") if given["cluster"] != "prod"
-    if given["services"] == "shop"
+    if given["services"] == "shop" && shop["status"] != "MISSING"
       others.call
       go_on.call
       look.call
@@ -292,6 +293,7 @@ answer =
     state["definitions"] << made
     { taskDefinition: made }
   when "update-service"
+    fail_with("ServiceNotActiveException", operation, "not ACTIVE") if shop["status"] != "ACTIVE"
     shop.merge!(given.slice("healthCheckGracePeriodSeconds", "deploymentConfiguration"))
     arn, tasks = shop.merge(given).values_at("taskDefinition", "desiredCount")
     deploy[arn, tasks, given["forceNewDeployment"]]

@@ -168,7 +168,7 @@ impl Account {
     }
 
     fn record(&self) -> PathBuf {
-        self.site.path("app/.sweetspot/ecs/prod-shop.json")
+        self.site.path("app/.sweetspot/ecs/prod.shop.json")
     }
 
     fn state(&self) -> Value {
@@ -567,6 +567,25 @@ fn limits_that_leave_no_room_for_the_services_own_tasks_either_are_put_back_last
     account.run_own(&["restore"]).assert_code(0);
     account.assert_as_before();
     account.site.nothing_left.check();
+}
+
+/// It is told of as inactive for a while, and then not at all.
+#[test]
+fn around_a_service_that_was_deleted_meanwhile_all_is_as_before() {
+    for status in ["INACTIVE", "MISSING"] {
+        let account = Account::new();
+        account.run_own(&["apply", "prod/shop"]).assert_code(0);
+        account.change(|state| {
+            state["service"]["status"] = status.into();
+            state["service"]["desiredCount"] = 0.into();
+        });
+        let restored = account.run_own(&["restore"]);
+        restored.assert_code(0);
+        restored.assert_says(&["service prod/shop: somebody else deleted it meanwhile"]);
+        account.assert_scaled_as_before();
+        assert!(!account.record().exists());
+        account.site.nothing_left.check();
+    }
 }
 
 /// AWS may tell for a moment more what it was before it was changed.
