@@ -184,6 +184,7 @@ pub fn run(
     summary.warnings.extend(rows_left_out(&run));
     summary.warnings.extend(prepared.warnings.iter().cloned());
     route::add(route, prepared.goals.tightest_limit(), &mut summary);
+    summary.shape = Some(prepared.shape());
     Ok(Finished { summary, all })
 }
 
@@ -319,7 +320,7 @@ mod tests {
 
     use super::*;
     use crate::report::load::RequestLine;
-    use crate::terms::Arrivals;
+    use crate::terms::{Arrivals, ShapeSummary, StageSummary};
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
@@ -356,6 +357,21 @@ mod tests {
         assert!(shown.starts_with(expected), "{shown}");
         let shown = described(&["1/s:1s"; 9].join(","));
         assert!(shown.contains("1.00/s for 1s, then 3 more stages, poisson"), "{shown}");
+    }
+
+    #[test]
+    fn results_say_how_the_load_went_on() {
+        let shape_of = |shape: Shape| {
+            prepare(Asked { shape: Some(shape), ..asked("127.0.0.1:9") }).unwrap().shape()
+        };
+        let Stages(stages) = "50/s:10s,0..150/s:5s".parse().unwrap();
+        let stage = |from_rps, to_rps, duration_s| StageSummary { from_rps, to_rps, duration_s };
+        let expected = vec![stage(50.0, 50.0, 10.0), stage(0.0, 150.0, 5.0)];
+        let shape = Shape::Stages { stages, arrivals: Arrivals::Uniform };
+        assert_eq!(shape_of(shape), ShapeSummary::Stages { stages: expected });
+        let clients = Shape::Clients { clients: 3, think: Duration::from_millis(500) };
+        assert_eq!(shape_of(clients), ShapeSummary::Clients { think_s: 0.5 });
+        assert_eq!(prepare(asked("127.0.0.1:9")).unwrap().shape(), ShapeSummary::Constant);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::configuration::Configuration;
 use super::doubt::LoadOffered;
 use super::figure_kind::FigureKind;
 use super::goals::GoalList;
+use super::load_summary::ShapeSummary;
 use super::machine::Machine;
 use super::plan_record::PlannedValue;
 use super::units::Bytes;
@@ -81,6 +82,11 @@ pub enum CompareRefusal {
     LoadsDiffer {
         a: Option<LoadOffered>,
         b: Option<LoadOffered>,
+    },
+    /// Rate or clients are the same, and how they went on is not.
+    ShapesDiffer {
+        a: ShapeSummary,
+        b: ShapeSummary,
     },
     /// Its warnings say why.
     LoadNotValid {

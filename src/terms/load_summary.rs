@@ -88,6 +88,28 @@ pub struct RouteSummary {
     pub samples: u32,
 }
 
+/// A stage of a load whose rate changes: it goes evenly from one to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageSummary {
+    pub from_rps: f64,
+    pub to_rps: f64,
+    pub duration_s: f64,
+}
+
+/// How a load went on, beside its mean rate or the number of its clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ShapeSummary {
+    /// One rate all the time.
+    Constant,
+    /// One after the other; at least one.
+    Stages { stages: Vec<StageSummary> },
+    /// Times that were recorded elsewhere, of so many requests.
+    Recorded { requests: u64 },
+    /// Each waits so long between a reply and its next request.
+    Clients { think_s: f64 },
+}
+
 /// Whether the SLO was met; `met` is null while undecided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloSummary {
@@ -196,6 +218,10 @@ pub struct LoadSummary {
     /// Each of several generators that sent it together (`--generators`). Else empty.
     #[serde(default)]
     pub fleet: Vec<MemberSummary>,
+    /// How its rate or its clients went on. Missing in trials, and in results from before it was
+    /// noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<ShapeSummary>,
 }
 
 impl LoadSummary {

@@ -74,6 +74,12 @@ impl Variables {
         self.rows
     }
 
+    /// All values, row by row. They may be secret: for a digest of them, and not to be shown.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(move |(start, end)| &self.text[start..*end])
+    }
+
     fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
     }
@@ -225,6 +231,8 @@ mod tests {
         assert_eq!([row(0), row(1), row(2)], [["1", "one"], ["", "two"], ["3", ""]]);
         assert_eq!([row(3), row(3_000_001)], [row(0), row(1)]);
         assert_eq!(variables.rows(), 3);
+        let all: Vec<&str> = variables.values().collect();
+        assert_eq!(all, ["1", "one", "", "two", "3", ""]);
         assert_eq!(table(&["a"]).unwrap().value(7, 0), "", "without rows");
     }
 

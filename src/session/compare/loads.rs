@@ -29,8 +29,14 @@ pub fn refusals(a: &LoadSummary, b: &LoadSummary) -> Vec<CompareRefusal> {
         (None, None) => a.clients == b.clients,
         _ => false,
     };
-    if !is_same_rate {
-        refused.push(CompareRefusal::LoadsDiffer { a: offered(a), b: offered(b) });
+    match (&a.shape, &b.shape) {
+        _ if !is_same_rate => {
+            refused.push(CompareRefusal::LoadsDiffer { a: offered(a), b: offered(b) });
+        }
+        (Some(a), Some(b)) if a != b => {
+            refused.push(CompareRefusal::ShapesDiffer { a: a.clone(), b: b.clone() });
+        }
+        _ => {}
     }
     for (side, is_valid) in [(Side::A, a.valid), (Side::B, b.valid)] {
         if !is_valid {
@@ -172,7 +178,7 @@ mod tests {
     use super::*;
     use crate::report::Language;
     use crate::stats::Beside;
-    use crate::terms::{LatencySummary, Standing, WindowLatency};
+    use crate::terms::{LatencySummary, ShapeSummary, StageSummary, Standing, WindowLatency};
 
     /// Thirty seconds at 100/s after five of warm-up, with this p95, give or take a few percent.
     fn load(p95: f64, failed: u64) -> LoadSummary {
@@ -239,6 +245,39 @@ mod tests {
         let invalid = LoadSummary { valid: false, ..load(0.1, 0) };
         assert!(said(&invalid).contains("B is invalid"));
         assert!(refusals(&load(0.1, 0), &load(0.2, 0)).is_empty());
+    }
+
+    #[test]
+    fn loads_of_one_mean_rate_that_went_on_otherwise_are_refused() {
+        let of = |shape| LoadSummary { shape: Some(shape), ..load(0.1, 0) };
+        let stage = |rps| StageSummary { from_rps: rps, to_rps: rps, duration_s: 10.0 };
+        let steps = || ShapeSummary::Stages { stages: vec![stage(50.0), stage(150.0)] };
+        let constant = of(ShapeSummary::Constant);
+        let refused = refusals(&of(steps()), &constant);
+        let expected = "the loads differ: A is 50.0/s for 10 s, then 150/s for 10 s, B one rate \
+                        all the time; offer both the same";
+        assert_eq!(Language::DATA.say_fact(&refused[0]), expected);
+        assert_eq!(refused.len(), 1);
+        let recorded = |requests| of(ShapeSummary::Recorded { requests });
+        for other in [recorded(3000), of(ShapeSummary::Stages { stages: vec![stage(100.0)] })] {
+            assert_eq!(refusals(&constant, &other).len(), 1);
+        }
+        assert_eq!(refusals(&recorded(3000), &recorded(3001)).len(), 1);
+        assert!(refusals(&of(steps()), &of(steps())).is_empty());
+        // Results from before it was noted say nothing of it.
+        assert!(refusals(&of(steps()), &load(0.1, 0)).is_empty());
+    }
+
+    #[test]
+    fn a_result_from_before_shapes_were_noted_is_read_and_one_with_a_shape_comes_back() {
+        let old = serde_json::to_value(load(0.1, 0)).unwrap();
+        assert!(old.get("shape").is_none());
+        assert_eq!(serde_json::from_value::<LoadSummary>(old).unwrap().shape, None);
+        let shape = Some(ShapeSummary::Clients { think_s: 0.1 });
+        let new = LoadSummary { shape, ..load(0.1, 0) };
+        let text = serde_json::to_string(&new).unwrap();
+        assert!(text.contains(r#""shape":{"kind":"clients","think_s":0.1}"#), "{text}");
+        assert_eq!(serde_json::from_str::<LoadSummary>(&text).unwrap(), new);
     }
 
     #[test]

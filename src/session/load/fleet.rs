@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, SHA256};
 
 use super::asked::{FleetAsked, Role};
 use super::error::LoadVerbError;
@@ -91,7 +91,16 @@ fn gate(spec: &LoadSpec, asked: &FleetAsked) -> Gate {
     let sent: Vec<_> = spec.targets.iter().map(|it| (&it.path, &it.headers, &it.body)).collect();
     let what = (&spec.host, &spec.targets, spec.records_each_target, spec.seed, asked.generators);
     let text = format!("{shape:?} {length:?} {how:?} {what:?} {sent:?} {:?}", spec.max_in_flight);
-    let load = BASE64_STANDARD.encode(digest(&SHA256, text.as_bytes()));
+    let mut hash = Context::new(&SHA256);
+    hash.update(text.as_bytes());
+    if let Some(table) = &spec.variables {
+        hash.update(format!("{table:?}").as_bytes());
+        for value in table.values() {
+            hash.update(&value.len().to_be_bytes());
+            hash.update(value.as_bytes());
+        }
+    }
+    let load = BASE64_STANDARD.encode(hash.finish());
     Gate { version: env!("CARGO_PKG_VERSION").into(), token: asked.token.clone(), load }
 }
 
@@ -153,8 +162,11 @@ pub(super) fn summary(member: &FleetMember) -> MemberSummary {
 #[cfg(test)]
 mod tests {
     use std::net::TcpStream;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::load::Variables;
+    use crate::session::load::{Asked, prepare};
 
     fn member(late_ms: u64, round_trip_ms: u64, lost_at: Option<Duration>) -> FleetMember {
         FleetMember {
@@ -178,6 +190,39 @@ mod tests {
 
     fn collecting(on_loss: OnLoss) -> Role {
         Role::Collect { listen: "127.0.0.1:1".parse().unwrap(), on_loss }
+    }
+
+    #[test]
+    fn who_has_other_values_of_variables_is_not_let_in() {
+        let rate = Rate::per_second(10.0).unwrap();
+        let shape = Shape::Constant { rate, arrivals: crate::terms::Arrivals::Uniform };
+        let length = Duration::from_secs(1);
+        let spec = prepare(Asked::new("127.0.0.1:9", shape, length)).unwrap().spec;
+        let asked = FleetAsked {
+            generators: 2,
+            role: collecting(OnLoss::End),
+            within: Duration::from_secs(1),
+            token: String::new(),
+            orders: None,
+        };
+        let load_with = |names: &[&str], rows: &[[&str; 2]]| {
+            let names = names.iter().map(ToString::to_string).collect();
+            let mut table = Variables::new(names).unwrap();
+            rows.iter().for_each(|row| table.push(*row));
+            gate(&LoadSpec { variables: Some(Arc::new(table)), ..spec.clone() }, &asked).load
+        };
+        let names = ["user", "password"];
+        let one = load_with(&names, &[["me", "secret"], ["you", "safe"]]);
+        assert_eq!(one, load_with(&names, &[["me", "secret"], ["you", "safe"]]));
+        for (what, other) in [
+            ("a value", load_with(&names, &[["me", "secret"], ["you", "sure"]])),
+            ("their order", load_with(&names, &[["you", "safe"], ["me", "secret"]])),
+            ("where one ends", load_with(&names, &[["mes", "ecret"], ["you", "safe"]])),
+            ("a name", load_with(&["user", "pass"], &[["me", "secret"], ["you", "safe"]])),
+            ("no table", gate(&spec, &asked).load),
+        ] {
+            assert_ne!(one, other, "{what} differs");
+        }
     }
 
     #[test]

@@ -8,11 +8,14 @@ use jiff::Timestamp;
 
 use super::addresses::reachable;
 use super::asked::{FleetAsked, Role};
+use crate::load::shape::{Shape, Stage};
 use crate::load::{self, Address, Length, LoadSpec};
 use crate::plan::traffic::{self, Url};
 use crate::report::load::{About, RequestLine};
 use crate::summary::instrument::Lagging;
-use crate::terms::{Goals, LiveSecond, LoadSecond, LoadSummary, Target, Warning};
+use crate::terms::{
+    Goals, LiveSecond, LoadSecond, LoadSummary, ShapeSummary, StageSummary, Target, Warning,
+};
 
 /// A load that can begin.
 pub struct Prepared {
@@ -42,6 +45,23 @@ impl Prepared {
             *addresses = reachable(std::mem::take(addresses));
         }
         spec
+    }
+
+    /// How it goes on, as its result says it.
+    pub(super) fn shape(&self) -> ShapeSummary {
+        let stage = |it: &Stage| StageSummary {
+            from_rps: it.from.as_per_second(),
+            to_rps: it.to.as_per_second(),
+            duration_s: it.length.as_secs_f64(),
+        };
+        match &self.spec.shape {
+            Shape::Constant { .. } => ShapeSummary::Constant,
+            Shape::Stages { stages, .. } => {
+                ShapeSummary::Stages { stages: stages.iter().map(stage).collect() }
+            }
+            Shape::Times(times) => ShapeSummary::Recorded { requests: times.count() as u64 },
+            Shape::Clients { think, .. } => ShapeSummary::Clients { think_s: think.as_secs_f64() },
+        }
     }
 
     /// Whether its generator keeps up, to be asked while it runs.

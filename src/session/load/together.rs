@@ -72,6 +72,7 @@ pub(super) fn run(
     summary.warnings.extend(tls::warning(&run, &summary.errors));
     summary.warnings.extend(prepared.warnings.iter().cloned());
     summary.fleet = generators.iter().map(fleet::summary).collect();
+    summary.shape = Some(prepared.shape());
     Ok(Finished { summary, all })
 }
 

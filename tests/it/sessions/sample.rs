@@ -288,6 +288,7 @@ impl Trial {
             route: None,
             goals: Vec::new(),
             fleet: Vec::new(),
+            shape: None,
         }
     }
 }

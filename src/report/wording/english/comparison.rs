@@ -3,13 +3,16 @@
 use std::fmt;
 
 use super::English;
-use crate::report::figures::{count, latency, number, span};
+use crate::report::figures::{count, latency, number, rate, span};
 use crate::report::outside::line;
 use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
-    MachineDifference, NamedPart, NamedSetting,
+    MachineDifference, NamedPart, NamedSetting, ShapeSummary, StageSummary,
 };
+
+/// More stages than this are not named one by one.
+const STAGES_NAMED: usize = 4;
 
 pub fn machines(difference: &MachineDifference) -> String {
     let one = |it: &Machine| format!("{} with {} cores", it.cpu_model, it.cores);
@@ -48,6 +51,9 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
         CompareRefusal::LoadsDiffer { a, b } => {
             format!("the loads differ: A is {}, B {}; offer both the same", load(*a), load(*b))
         }
+        CompareRefusal::ShapesDiffer { a, b } => {
+            format!("the loads differ: A is {}, B {}; offer both the same", shape(a), shape(b))
+        }
         CompareRefusal::LoadNotValid { side } => format!(
             "{side} is invalid: it describes the load generator or the machine, not the server; \
              its warnings say how to mend that"
@@ -81,6 +87,34 @@ fn load(offered: Option<LoadOffered>) -> String {
         Some(LoadOffered::RateRps(rate)) => format!("{rate:.1}/s"),
         Some(LoadOffered::Clients(clients)) => format!("{clients} clients"),
         None => "an unknown load".into(),
+    }
+}
+
+fn shape(shape: &ShapeSummary) -> String {
+    match shape {
+        ShapeSummary::Constant => "one rate all the time".into(),
+        ShapeSummary::Stages { stages } => {
+            let mut named: Vec<String> = stages.iter().take(STAGES_NAMED).map(stage).collect();
+            let others = stages.len().saturating_sub(STAGES_NAMED) as u64;
+            if others > 0 {
+                named.push(count(others, "more stage", "more stages"));
+            }
+            named.join(", then ")
+        }
+        ShapeSummary::Recorded { requests } => {
+            format!("a replay of {}", count(*requests, "request", "requests"))
+        }
+        ShapeSummary::Clients { think_s } if *think_s == 0.0 => "clients that never pause".into(),
+        ShapeSummary::Clients { think_s } => format!("clients that think {}", latency(*think_s)),
+    }
+}
+
+fn stage(stage: &StageSummary) -> String {
+    let StageSummary { from_rps, to_rps, duration_s } = *stage;
+    if from_rps == to_rps {
+        format!("{} for {}", rate(to_rps), span(duration_s))
+    } else {
+        format!("{} to {} in {}", rate(from_rps), rate(to_rps), span(duration_s))
     }
 }
 

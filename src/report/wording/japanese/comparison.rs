@@ -2,13 +2,16 @@
 
 use super::Japanese;
 use super::reason::name;
-use crate::report::figures::{latency, number, span};
+use crate::report::figures::{latency, number, rate, span};
 use crate::report::outside::line;
 use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
-    MachineDifference, NamedPart, NamedSetting,
+    MachineDifference, NamedPart, NamedSetting, ShapeSummary, StageSummary,
 };
+
+/// More stages than this are not named one by one.
+const STAGES_NAMED: usize = 4;
 
 pub fn machines(difference: &MachineDifference) -> String {
     let one = |it: &Machine| format!("{}（{} コア）", it.cpu_model, it.cores);
@@ -49,6 +52,11 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             load(*a),
             load(*b)
         ),
+        CompareRefusal::ShapesDiffer { a, b } => format!(
+            "負荷が違います（A: {}、B: {}）。両方に同じ負荷をかけてください",
+            shape(a),
+            shape(b)
+        ),
         CompareRefusal::LoadNotValid { side } => format!(
             "{side} は有効ではありません。サーバーではなく、負荷生成側かマシンを表しています。直し方は、その警告に\
              あります"
@@ -82,6 +90,34 @@ fn load(offered: Option<LoadOffered>) -> String {
         Some(LoadOffered::RateRps(rate)) => format!("{rate:.1}/s"),
         Some(LoadOffered::Clients(clients)) => format!("{clients} クライアント"),
         None => "不明".into(),
+    }
+}
+
+fn shape(shape: &ShapeSummary) -> String {
+    match shape {
+        ShapeSummary::Constant => "一定のレート".into(),
+        ShapeSummary::Stages { stages } => {
+            let mut named: Vec<String> = stages.iter().take(STAGES_NAMED).map(stage).collect();
+            let others = stages.len().saturating_sub(STAGES_NAMED);
+            if others > 0 {
+                named.push(format!("さらに {others} 段階"));
+            }
+            named.join("、次に ")
+        }
+        ShapeSummary::Recorded { requests } => format!("{requests} リクエストの再生"),
+        ShapeSummary::Clients { think_s } if *think_s == 0.0 => "間を置かないクライアント".into(),
+        ShapeSummary::Clients { think_s } => {
+            format!("{} の間を置くクライアント", latency(*think_s))
+        }
+    }
+}
+
+fn stage(stage: &StageSummary) -> String {
+    let StageSummary { from_rps, to_rps, duration_s } = *stage;
+    if from_rps == to_rps {
+        format!("{} で {}", rate(to_rps), span(duration_s))
+    } else {
+        format!("{} から {} へ {}", rate(from_rps), rate(to_rps), span(duration_s))
     }
 }
 
