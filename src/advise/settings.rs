@@ -9,7 +9,9 @@ use super::seen::Seen;
 use crate::model::simulator::{Admission, Lock};
 use crate::model::{Correction, Form, Measured, WhatIf, memory, stay};
 use crate::search::USUAL_THREADS;
-use crate::terms::{AdviseRefusal, Configuration, Cores, Growth, PredictedSetting, QuantileLimit};
+use crate::terms::{
+    AdviseRefusal, Bytes, Configuration, Cores, Growth, PredictedSetting, QuantileLimit,
+};
 
 /// Settings of this share of the best one's likely capacity count as equal: the smaller is run.
 const EQUAL: f64 = 0.98;
@@ -46,7 +48,8 @@ pub fn usual_settings(cores: Cores, one_thread: bool) -> Vec<Configuration> {
 }
 
 /// # Errors
-/// The current setting cannot keep up with what it got, or nothing is within the goal.
+/// The current setting cannot keep up with what it got, or nothing is within the goal, or nothing
+/// of that fits into the memory.
 pub fn choose(
     seen: &Seen,
     request: &Request,
@@ -72,8 +75,18 @@ pub fn choose(
     let is_open = |it: &PredictedSetting| slower.is_none() || is_clearly_safe(it, &current);
     let can_run = |it: &&PredictedSetting| it.ruled_out.is_none() && is_open(it);
     let open: Vec<&PredictedSetting> = all.iter().filter(can_run).collect();
-    let advised = to_run(&open, &current, DOUBT).ok_or(AdviseRefusal::NothingWithinGoal)?.clone();
+    let advised = to_run(&open, &current, DOUBT).ok_or_else(|| refusal(&all, seen.memory))?.clone();
     Ok(Choice { slower, current, advised, all })
+}
+
+/// Why none of these is to be run.
+fn refusal(all: &[PredictedSetting], memory: Bytes) -> AdviseRefusal {
+    let within_goal = || all.iter().filter(|it| it.capacity_rps > 0.0);
+    let least = within_goal().filter_map(|it| it.memory_bytes).min();
+    match least.filter(|_| within_goal().all(|it| it.ruled_out.is_some())) {
+        Some(needed_bytes) => AdviseRefusal::NothingFits { needed_bytes, limit_bytes: memory.0 },
+        None => AdviseRefusal::NothingWithinGoal,
+    }
 }
 
 /// The smallest of those that are as good as the best of `open`, or the current one where that is

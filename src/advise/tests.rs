@@ -341,6 +341,27 @@ fn too_little_and_what_contradicts_itself_is_refused() {
 }
 
 #[test]
+fn a_memory_that_no_setting_fits_into_is_not_put_down_to_the_goal() {
+    let full = Seen {
+        memory: Bytes(512 << 20),
+        memory_bytes: Some(490 << 20),
+        ..seen(at(1, 5), (0.005, 0.045), 30.0)
+    };
+    let refused = advised(&full).refused;
+    let Some(AdviseRefusal::NothingFits { needed_bytes, limit_bytes }) = refused[0].fact() else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(*limit_bytes, 512 << 20);
+    assert!(needed_bytes.abs_diff(490 << 20) < 1 << 20, "{needed_bytes}");
+    // Where nothing is within the goal either, that is why.
+    let slo = Some("p95<20ms".parse().unwrap());
+    let why = advise(&full, &Question { slo, settings: vec![at(1, 1)] }).refused;
+    assert!(matches!(why[0].fact(), Some(AdviseRefusal::NothingWithinGoal)), "{why:?}");
+    let roomy = Seen { memory: Bytes(1 << 30), ..full };
+    assert_eq!(advised(&roomy).advised.unwrap().workers, 1);
+}
+
+#[test]
 fn parts_of_the_app_that_mostly_wait_are_named() {
     let mut one = seen(at(2, 5), (0.005, 0.005), 50.0);
     for _ in 0..2000 {

@@ -210,17 +210,23 @@ fn mean_stretch(others: u16, locked: f64, free: f64, cores: f64) -> f64 {
     1.0 / rate.max(1e-6)
 }
 
+/// Of 0..=n, by their ratios from the likeliest on, made to add up to 1: exact at the ends, free of
+/// large factorials, and what is too unlikely to count becomes 0.
 fn binomial_masses(n: u16, p: f64) -> Vec<f64> {
-    // By adding one trial after the other: exact at the ends and free of large factorials.
-    let mut masses = Vec::with_capacity(usize::from(n) + 1);
-    masses.push(1.0);
-    for _ in 0..n {
-        masses.push(0.0);
-        for k in (1..masses.len()).rev() {
-            masses[k] = masses[k] * (1.0 - p) + masses[k - 1] * p;
-        }
-        masses[0] *= 1.0 - p;
+    let (last, n) = (usize::from(n), f64::from(n));
+    let likeliest = (((n + 1.0) * p) as usize).min(last);
+    let mut masses = vec![0.0; last + 1];
+    masses[likeliest] = 1.0;
+    for k in likeliest..last {
+        let ratio = (n - k as f64) / (k + 1) as f64 * (p / (1.0 - p));
+        masses[k + 1] = masses[k] * ratio;
     }
+    for k in (1..=likeliest).rev() {
+        let ratio = k as f64 / (n - k as f64 + 1.0) * ((1.0 - p) / p);
+        masses[k - 1] = masses[k] * ratio;
+    }
+    let sum: f64 = masses.iter().sum();
+    masses.iter_mut().for_each(|mass| *mass /= sum);
     masses
 }
 
@@ -248,6 +254,36 @@ mod tests {
 
     fn at(workers: u16, threads: u16) -> Configuration {
         Configuration::new(workers, threads).unwrap()
+    }
+
+    /// Masses of a binomial distribution by adding one trial after the other.
+    fn added_up(n: u16, p: f64) -> Vec<f64> {
+        let mut masses = vec![1.0];
+        for _ in 0..n {
+            masses.push(0.0);
+            for k in (1..masses.len()).rev() {
+                masses[k] = masses[k] * (1.0 - p) + masses[k - 1] * p;
+            }
+            masses[0] *= 1.0 - p;
+        }
+        masses
+    }
+
+    #[test]
+    fn binomial_masses_are_those_of_trials_added_one_after_the_other() {
+        for n in [0, 1, 2, 7, 63, 511, 5000] {
+            for p in [0.0, 1e-300, 1e-12, 1e-3, 0.3, 0.5, 0.97, 1.0 - 1e-9, 1.0] {
+                let (masses, expected) = (binomial_masses(n, p), added_up(n, p));
+                assert_eq!(masses.len(), expected.len());
+                let off = masses.iter().zip(&expected).map(|(a, b)| (a - b).abs());
+                let off = off.fold(0.0, f64::max);
+                assert!(off < 1e-12, "{n}, {p}: off by {off}");
+                let sum: f64 = masses.iter().sum();
+                assert!((sum - 1.0).abs() < 1e-12, "{n}, {p}: {sum}");
+            }
+            assert_eq!(binomial_masses(n, 0.0)[0], 1.0);
+            assert_eq!(binomial_masses(n, 1.0)[usize::from(n)], 1.0);
+        }
     }
 
     #[test]

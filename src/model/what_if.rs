@@ -118,10 +118,18 @@ impl Measured {
     }
 
     /// The curve of a server that is not known, where it has an answer: it knows nothing of what a
-    /// request does, nor of other goals.
+    /// request does, nor of other goals, nor of cores without the load generator that took a part
+    /// of them; and where requests are to be played, it is not asked.
     fn curve(&self, what_if: &WhatIf) -> Option<&Scalability> {
         let Form::Unknown(Some(curve)) = &self.form else { return None };
-        (what_if.is_same_request() && self.goal == Some(what_if.goal)).then_some(curve)
+        let is_same_load = what_if.has_generator || self.fit.demand.generator_s <= 0.0;
+        let is_asked = what_if.is_same_request() && is_same_load && !what_if.is_played;
+        (is_asked && self.goal == Some(what_if.goal)).then_some(curve)
+    }
+
+    /// What is expected of a server that is not known follows the curve through what was measured.
+    pub fn follows_curve(&self, what_if: &WhatIf) -> bool {
+        self.curve(what_if).is_some()
     }
 
     /// By what a rate is divided before it is computed or simulated, since this many times as much
@@ -132,11 +140,13 @@ impl Measured {
         what_if: &WhatIf,
         expected: &Estimate,
     ) -> f64 {
+        let factor = self.factor(configuration, what_if);
         if self.curve(what_if).is_none() {
-            return self.factor(configuration, what_if);
+            return factor;
         }
+        // This figure has the factor in it; what is simulated has not.
         let mechanism = self.by_mechanism(configuration, what_if).capacity_rps;
-        mechanism.map_or(1.0, |it| expected.value / it.value)
+        mechanism.map_or(1.0, |it| factor * expected.value / it.value)
     }
 
     /// What was held over what was computed, of its like.
@@ -264,8 +274,10 @@ impl Measured {
         let left = if cpu_s > 0.0 { cpu_s / (cpu_s + demand.generator_s) } else { 1.0 };
         let cores = what_if.cores * left;
         let server = Server::new(places.workers.get(), places.threads.get(), cores);
+        // Clients wait for longer than the goal allows, as a session's do.
+        let timeout_s = server.timeout_s.max(2.0 * what_if.goal.limit.as_secs_f64());
         Host {
-            server: Server { lock, admission: self.admission_of(at), ..server },
+            server: Server { lock, admission: self.admission_of(at), timeout_s, ..server },
             requests: mix::kinds(
                 request(&longer(&self.fit.demand.on(at), what_if), self.sizes),
                 &what_if.others,
@@ -280,7 +292,9 @@ impl Measured {
         Configuration::new(workers, configuration.threads.get()).unwrap_or(configuration)
     }
 
-    fn distance(&self, configuration: Configuration, cores: f64) -> f64 {
+    /// How far a configuration on so many cores lies outside what was measured: a factor of e
+    /// counts as 1.
+    pub fn distance(&self, configuration: Configuration, cores: f64) -> f64 {
         let of_cores = (cores / self.cores).ln().abs();
         let of_workers = outside(configuration.workers.get(), self.workers);
         let of_threads = match self.form {
@@ -501,6 +515,50 @@ pub(super) mod tests {
         assert!(unknown.expect(at(4, 1), &slower).throughput_rps.unwrap().value < 5.0);
         let without = measured(Form::Unknown(None)).expect(at(4, 1), &asked(2.0));
         assert!(without.latency.is_some());
+    }
+
+    #[test]
+    fn an_unknown_server_is_simulated_at_one_rate_whatever_its_mechanism_is_off_by() {
+        let law = Scalability { one_rps: 50.0, contention: 0.1, coherency: 0.01, misfit: 0.02 };
+        let met = measured(Form::Unknown(Some(law)));
+        let capacity_correction = Correction::new([(at(2, 5), 0.5)]);
+        let missed = Measured { capacity_correction, ..met.clone() };
+        let divided_by = |known: &Measured| {
+            let expected = known.expect(at(2, 5), &asked(2.0)).capacity_rps.unwrap();
+            known.correction(at(2, 5), &asked(2.0), &expected)
+        };
+        let (met, missed) = (divided_by(&met), divided_by(&missed));
+        assert!((missed / met - 1.0).abs() < 1e-9, "{missed}, not {met}");
+    }
+
+    #[test]
+    fn an_unknown_server_leaves_its_curve_for_what_the_curve_knows_nothing_of() {
+        let law = Scalability { one_rps: 50.0, contention: 0.1, coherency: 0.01, misfit: 0.02 };
+        let mut unknown = measured(Form::Unknown(Some(law)));
+        let alone = WhatIf { has_generator: false, ..asked(2.0) };
+        assert!(unknown.follows_curve(&alone), "there was none beside it");
+        unknown.fit.demand.generator_s = 0.002;
+        let here = unknown.expect(at(4, 1), &asked(2.0)).throughput_rps.unwrap();
+        assert!((here.value / law.rps(4.0) - 1.0).abs() < 1e-9, "{here:?}");
+        let mechanism = Measured { form: Form::Unknown(None), ..unknown.clone() };
+        let played = WhatIf { is_played: true, ..asked(2.0) };
+        for asked in [alone, played] {
+            let expected = unknown.expect(at(4, 1), &asked);
+            assert_eq!(expected, mechanism.expect(at(4, 1), &asked));
+            assert!(expected.latency.is_some() && expected.throughput_rps != Some(here));
+        }
+    }
+
+    #[test]
+    fn simulated_clients_wait_for_longer_than_the_goal_allows() {
+        let known = measured(Form::Threads);
+        let goal = QuantileLimit { limit: Duration::from_secs(20), ..asked(2.0).goal };
+        let slow = WhatIf { wait: Wait::Of(12.0), goal, ..asked(2.0) };
+        let played = known.machine(at(2, 40), &slow).play(2.0, 500.0);
+        let (failed, p95_s) = (played.all.failed_share(), played.all.quantile_s(0.95));
+        assert!(failed < 0.01 && p95_s > 10.0, "{failed} {p95_s}");
+        let usual = known.machine(at(2, 40), &asked(2.0)).server.timeout_s;
+        assert_eq!(usual, 10.0, "of a short goal");
     }
 
     #[test]

@@ -117,7 +117,8 @@ fn uneven(report: &CompareReport) -> Option<CompareNote> {
     traffic(report).map(|traffic_ratio| CompareNote::TrafficUneven { traffic_ratio })
 }
 
-/// A change between two times proves nothing where traffic or a trend would have made it too.
+/// A change between two times proves nothing where traffic or a trend would have made it too. That
+/// more requests fail makes it worse all the same.
 fn doubt(report: &mut CompareReport, sides: (&Observed, &Observed), figure: FigureKind) {
     let is_change = matches!(report.change, Some(Standing::Better | Standing::Worse));
     let changed = report.figures.iter().find(|it| it.figure == figure);
@@ -129,9 +130,18 @@ fn doubt(report: &mut CompareReport, sides: (&Observed, &Observed), figure: Figu
         .map(|traffic_ratio| ChangeReason::TrafficExplains { figure, traffic_ratio })
         .or_else(|| trend(figure, sides, log));
     if let Some(reason) = reason {
-        report.change = Some(Standing::Undecided);
+        let (change, reason) = match fails_more(report) {
+            true => (Standing::Worse, ChangeReason::MoreRequestsFail),
+            false => (Standing::Undecided, reason),
+        };
+        report.change = Some(change);
         report.reason = reason.into();
     }
+}
+
+fn fails_more(report: &CompareReport) -> bool {
+    let errors = report.figures.iter().find(|it| it.figure == FigureKind::Errors);
+    errors.and_then(|it| it.change) == Some(Standing::Worse)
 }
 
 /// The trend of both ranges in common, where it is likely one (its 80 % interval) and makes up at

@@ -139,6 +139,23 @@ pub fn count(value: u64, one: &str, many: &str) -> String {
     if value == 1 { format!("1 {one}") } else { format!("{value} {many}") }
 }
 
+/// Of a machine or a limit: `1 core`, `2 cores`, `1.5 cores`.
+pub fn cores(cores: f64) -> String {
+    let many = if cores == 1.0 { "core" } else { "cores" };
+    if cores.fract() == 0.0 {
+        return format!("{cores:.0} {many}");
+    }
+    let text = number(cores);
+    // A hundred and more have no decimals, and their zeros are not to go.
+    let zeros: &[char] = if text.contains('.') { &['0'] } else { &[] };
+    format!("{} {many}", text.trim_end_matches(zeros).trim_end_matches('.'))
+}
+
+/// A quantile as it is named, in percent: 99.9 of 0.999, without the dust of binary fractions.
+pub fn percentile(quantile_ratio: f64) -> f64 {
+    (quantile_ratio * 1e8).round() / 1e6
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,5 +198,27 @@ mod tests {
         }
         assert_eq!(clock(Duration::from_secs(3725)), "1:02:05");
         assert_eq!(clock(Duration::from_secs(8)), "0:08");
+    }
+
+    #[test]
+    fn cores_are_counted_in_words_that_fit() {
+        for (many, text) in [
+            (1.0, "1 core"),
+            (2.0, "2 cores"),
+            (0.5, "0.5 cores"),
+            (1.5, "1.5 cores"),
+            (4.0 / 3.0, "1.33 cores"),
+            (128.0, "128 cores"),
+            (120.25, "120 cores"),
+        ] {
+            assert_eq!(cores(many), text);
+        }
+    }
+
+    #[test]
+    fn a_quantile_keeps_its_digits_and_gets_none_by_chance() {
+        for (ratio, text) in [(0.95, "95"), (0.999, "99.9"), (0.995, "99.5"), (0.99999, "99.999")] {
+            assert_eq!(format!("{}", percentile(ratio)), text);
+        }
     }
 }

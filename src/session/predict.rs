@@ -48,6 +48,13 @@ pub enum PredictError {
     MoreThanAll,
     #[error("--quantum {quantum:?} is shorter than any timer's; give at least 1ms")]
     QuantumTooShort { quantum: Duration },
+    #[error("with {option} 0/s no request comes that could be simulated; give a rate above zero")]
+    NothingComes { option: &'static str },
+    #[error(
+        "the workers of {server} are event loops, which have no threads to choose; leave out \
+         --threads"
+    )]
+    NoThreads { server: String },
 }
 
 /// Interpreters' timers tick in milliseconds.
@@ -75,18 +82,17 @@ pub fn predict(
 /// Nothing can be fitted to it.
 pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, PredictError> {
     let session = story.stored.as_ref().map_or(0, |stored| stored.session);
-    if let Some(quantum) = question.quantum.filter(|quantum| *quantum < QUANTUM_LEAST) {
-        return Err(PredictError::QuantumTooShort { quantum });
-    }
-    if question.others.iter().map(|other| other.share.get()).sum::<f64>() > 1.0 + 1e-9 {
-        return Err(PredictError::MoreThanAll);
-    }
+    check(question)?;
     let machine = story.machine.clone().ok_or(PredictError::NoMachine { session })?;
     let (slo, goal) = match &question.slo {
         Some(slo) => (Goals::one(slo.clone()).list(), slo.tightest()),
         None => (story.goals.clone(), goal_of(story).ok_or(PredictError::NoGoal { session })?),
     };
     let known = measured(story, &machine, goal).ok_or(PredictError::NothingToFit { session })?;
+    let asks_for_threads = question.threads.as_ref().is_some_and(|threads| threads[..] != [1]);
+    if known.form == Form::EventLoop && asks_for_threads {
+        return Err(PredictError::NoThreads { server: story.server.clone() });
+    }
     let cores = match question.cores[..] {
         [] => vec![machine.cores],
         _ => question.cores.clone(),
@@ -113,7 +119,8 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
         let at = |cores| (grid(story, &known, question, cores), question.what_if(goal, cores));
         fleet::fleets(&known, fleet, at)
     });
-    let warnings = doubts::warnings(story, &known, question, &predicted);
+    let asked = question.what_if(goal, machine.cores);
+    let warnings = doubts::warnings(story, &known, question, &asked, &predicted, &fleets);
     Ok(PredictReport {
         session,
         app: story.app.clone(),
@@ -125,6 +132,24 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
         fleets,
         warnings,
     })
+}
+
+/// Refuses what no session has an answer to.
+fn check(question: &Question) -> Result<(), PredictError> {
+    if let Some(quantum) = question.quantum.filter(|quantum| *quantum < QUANTUM_LEAST) {
+        return Err(PredictError::QuantumTooShort { quantum });
+    }
+    if question.others.iter().map(|other| other.share.get()).sum::<f64>() > 1.0 + 1e-9 {
+        return Err(PredictError::MoreThanAll);
+    }
+    // The formulas know what a request takes at no rate at all.
+    let played = question.rate.filter(|_| question.is_played()).map(|rate| ("--rate", rate));
+    let fleet = question.fleet.as_ref().map(|fleet| ("--fleet", fleet.rate));
+    let mut simulated = played.into_iter().chain(fleet);
+    match simulated.find(|(_, rate)| rate.as_per_second() <= 0.0) {
+        Some((option, _)) => Err(PredictError::NothingComes { option }),
+        None => Ok(()),
+    }
 }
 
 fn grid(story: &Story, known: &Measured, question: &Question, cores: Cores) -> Vec<Configuration> {
@@ -163,4 +188,46 @@ fn fit_report(known: &Measured, story: &Story) -> FitReport {
 
 fn memory_parts(story: &Story) -> Option<MemoryParts> {
     story.memory.clone().or_else(|| model::memory_parts(&memory_points(story)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known::tests::{story, trial};
+    use super::*;
+    use crate::terms::{Rate, TrialPurpose};
+
+    fn question() -> Question {
+        Question { slo: Some("p95<1s".parse().unwrap()), ..Question::as_measured() }
+    }
+
+    #[test]
+    fn a_load_without_a_request_is_refused_where_it_would_be_simulated() {
+        let nothing = Rate::per_second(0.0).unwrap();
+        let machines = vec!["small=2,4GiB".parse().unwrap()];
+        let fleet = FleetQuestion { rate: nothing, zones: 1, trough: None, machines };
+        let fleet = Question { fleet: Some(fleet), ..question() };
+        let played = Question { rate: Some(nothing), is_simulated: true, ..question() };
+        for (question, expected) in [(fleet, "--fleet"), (played, "--rate")] {
+            match answer(&Story::default(), &question) {
+                Err(PredictError::NothingComes { option }) => assert_eq!(option, expected),
+                other => panic!("{other:?}"),
+            }
+        }
+        let computed = Question { rate: Some(nothing), ..question() };
+        let error = answer(&Story::default(), &computed).unwrap_err();
+        assert!(matches!(error, PredictError::NoMachine { .. }), "{error}");
+    }
+
+    #[test]
+    fn threads_of_event_loops_are_refused_and_not_ignored() {
+        let burst = trial(TrialPurpose::Saturate, (2, 1), 0.012);
+        let session = story("uvicorn 0.30.0", vec![burst]);
+        let with = |threads: &[u16]| {
+            let (workers, threads) = (Some(vec![2]), Some(threads.to_vec()));
+            answer(&session, &Question { workers, threads, ..question() })
+        };
+        let error = with(&[1, 5]).unwrap_err();
+        assert!(matches!(error, PredictError::NoThreads { .. }), "{error}");
+        assert_eq!(with(&[1]).unwrap().predicted.len(), 1);
+    }
 }

@@ -121,6 +121,9 @@ pub enum AdviseRefusal {
     AlreadyFull { rate_rps: f64 },
     /// Not even one request alone is within the goal.
     NothingWithinGoal,
+    /// No setting that is within the goal fits into the memory: the smallest needs so much, and may
+    /// fill 95 % of what there is.
+    NothingFits { needed_bytes: u64, limit_bytes: u64 },
 }
 
 /// How far to trust it, and what would tell more.

@@ -204,7 +204,7 @@ pub enum PredictionDoubt {
     ContradictoryTrials { setting: Configuration, times: f64 },
     /// Throughput changed over the session in relation to its settings; below zero it fell.
     NotSteady { change_ratio: f64 },
-    /// No adapter knows the server; its own curve where that could be fitted.
+    /// No adapter knows the server; its own curve where that is followed.
     UnknownServer { server: String, curve: Option<ScalabilityCurve> },
     /// There is no setting for how long a thread keeps the interpreter's lock.
     NoQuantum { of: QuantumOwner },

@@ -225,7 +225,7 @@ pub struct SimulatedMachine {
     /// What comes to it, requests/s.
     pub rate_rps: f64,
     pub requests: u64,
-    /// Share without a reply in ten seconds.
+    /// Share without a reply in ten seconds, or in twice the goal's limit where that is longer.
     pub failed: f64,
     pub p50: f64,
     pub p95: f64,

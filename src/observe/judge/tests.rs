@@ -131,3 +131,21 @@ fn more_failed_requests_are_worse_whatever_p95_says() {
     let same = judged(&with_errors(1, 0.1, 0.0), &with_errors(2, 0.05, 0.0), Design::AtOnce);
     assert_eq!(same.change, Some(Standing::Better));
 }
+
+#[test]
+fn more_failed_requests_are_worse_though_traffic_may_be_why_p95_changed() {
+    let with_errors = |mut side: Observed, share: f64| {
+        let errors = (0..WEEK).map(|hour| Some(share * (1.0 + 0.1 * (hour / 24 % 2) as f64)));
+        side.figures.insert(FigureKind::Errors, errors.collect());
+        side
+    };
+    for p95_after in [0.103, 0.13] {
+        let (a, b) = weeks(0.1, p95_after);
+        let figures = side(0, 1, b.figures[&FigureKind::LatencyP95].clone(), 15.0).figures;
+        let busier = Observed { figures, ..b };
+        let [a, b] = [with_errors(a, 0.0), with_errors(busier, 0.02)];
+        let report = judged(&a, &b, Design::BeforeAfter);
+        assert_eq!(report.change, Some(Standing::Worse), "{p95_after}: {report:?}");
+        assert_eq!(reason(&report), "more requests fail");
+    }
+}

@@ -6,8 +6,8 @@ use super::{Block, Column, Document, Kind, Section, Table};
 use crate::report::figures;
 use crate::report::wording::{Language, codes};
 use crate::terms::{
-    AdviseReport, FittedFigure, GoalList, Growth, PredictedSetting, ScalingTarget, SeenRoute,
-    SeenTraffic,
+    AdviseNote, AdviseReport, FittedFigure, GoalList, Growth, PredictedSetting, ScalingTarget,
+    SeenRoute, SeenTraffic,
 };
 
 /// Rows shown; JSON has all.
@@ -35,9 +35,9 @@ pub fn document(report: &AdviseReport) -> Document {
 
 /// The answer in a line.
 pub fn in_short(report: &AdviseReport) -> String {
-    let refused = report.refused.first().map(|why| Language::English.say(why));
-    let verdict = report.advised.as_ref().zip(report.current.as_ref()).map(verdict);
-    format!("{}\n", refused.or(verdict).unwrap_or_default())
+    let language = Language::English;
+    let refused = report.refused.first().map(|why| language.say(why));
+    format!("{}\n", refused.or_else(|| verdict(report, language)).unwrap_or_default())
 }
 
 fn about(seen: &SeenTraffic) -> String {
@@ -52,16 +52,8 @@ fn about(seen: &SeenTraffic) -> String {
         figures::rate(seen.rate_rps),
         seen.workers,
         seen.threads,
-        cores(seen.cores)
+        figures::cores(seen.cores)
     )
-}
-
-fn cores(cores: f64) -> String {
-    let many = if cores == 1.0 { "core" } else { "cores" };
-    match cores.fract() == 0.0 {
-        true => format!("{cores:.0} {many}"),
-        false => format!("{} {many}", figures::number(cores)),
-    }
 }
 
 fn name(setting: &PredictedSetting) -> String {
@@ -76,25 +68,44 @@ fn holds(setting: &PredictedSetting) -> String {
     )
 }
 
-fn verdict((advised, current): (&PredictedSetting, &PredictedSetting)) -> String {
+/// The setting to run, and why; `None` where nothing is advised.
+fn verdict(report: &AdviseReport, language: Language) -> Option<String> {
+    let (advised, current) = (report.advised.as_ref()?, report.current.as_ref()?);
     let (new, old) = (name(advised), name(current));
     if new == old {
-        return format!(
-            "keep {old}: no setting is expected to hold much more than its {}",
-            holds(current)
-        );
+        return Some(keep(report, current));
+    }
+    if let Some(obstacle) = &current.ruled_out {
+        return Some(format!(
+            "run {new}: it is expected to hold {}; {old}, which runs, {}, but does not fit into \
+             the memory ({})",
+            holds(advised),
+            holds(current),
+            language.say(obstacle)
+        ));
     }
     let why = match advised.capacity_rps > current.capacity_rps * 1.03 {
         true => format!("it is expected to hold {}", holds(advised)),
         false => format!("it is smaller, and expected to hold {} all the same", holds(advised)),
     };
-    format!("run {new}: {why}; {old}, which runs, {}", holds(current))
+    Some(format!("run {new}: {why}; {old}, which runs, {}", holds(current)))
+}
+
+/// Where requests slow each other down elsewhere, what is expected of more threads in all is not
+/// believed: more than the present setting holds may well be expected of some.
+fn keep(report: &AdviseReport, current: &PredictedSetting) -> String {
+    let is_slower = |note: &AdviseNote| matches!(note, AdviseNote::SlowerWhenBusy { .. });
+    let why = match report.notes.iter().filter_map(|note| note.fact()).any(is_slower) {
+        true => "as requests wait for each other elsewhere, no setting is sure enough to hold",
+        false => "no setting is expected to hold",
+    };
+    format!("keep {}: {why} much more than its {}", name(current), holds(current))
 }
 
 fn advice(report: &AdviseReport, language: Language) -> Vec<String> {
     let refused =
         report.refused.iter().map(|why| format!("nothing is advised: {}", language.say(why)));
-    let verdict = report.advised.as_ref().zip(report.current.as_ref()).map(verdict);
+    let verdict = verdict(report, language);
     let within = |slo: &GoalList| {
         format!("that is expected, not measured, within {slo}; 'sweetspot tune' measures")
     };
@@ -227,5 +238,76 @@ fn cost(seen: &SeenTraffic) -> String {
     match parts.is_empty() {
         true => "watching took nothing: it was recorded".to_string(),
         false => format!("watching took {}", parts.join(", and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{LimitKind, Obstacle, PredictedLimit};
+
+    fn expected(workers: u16, threads: u16, rps: f64) -> PredictedSetting {
+        PredictedSetting {
+            workers,
+            threads,
+            cores: 2.0,
+            throughput_rps_max: rps,
+            throughput_rps_max_interval: [rps; 2],
+            capacity_rps: rps,
+            capacity_rps_interval: [0.9 * rps, 1.1 * rps],
+            latency_s: None,
+            latency_of_measured_s: None,
+            memory_bytes: None,
+            limit: PredictedLimit { kind: LimitKind::Threads },
+            ruled_out: None,
+            distance: 0.0,
+        }
+    }
+
+    /// What is said in a line of `current`, for which `advised` is to be run.
+    fn said(
+        current: &PredictedSetting,
+        advised: &PredictedSetting,
+        notes: Vec<AdviseNote>,
+    ) -> String {
+        in_short(&AdviseReport {
+            seen: SeenTraffic::default(),
+            slo: None,
+            refused: Vec::new(),
+            demand: None,
+            current: Some(current.clone()),
+            advised: Some(advised.clone()),
+            predicted: vec![current.clone(), advised.clone()],
+            growth: None,
+            scaling: None,
+            routes: Vec::new(),
+            notes: notes.into_iter().map(Into::into).collect(),
+        })
+    }
+
+    #[test]
+    fn a_setting_that_holds_less_is_to_be_run_only_where_what_runs_does_not_fit() {
+        let (large, small) = (expected(4, 5, 200.0), expected(3, 5, 150.0));
+        let obstacle = Obstacle::NeedsMemory { needed_bytes: 980 << 20, limit_bytes: 1 << 30 };
+        let full = PredictedSetting { ruled_out: Some(obstacle.into()), ..large.clone() };
+        assert_eq!(
+            said(&full, &small, Vec::new()),
+            "run 3 x 5: it is expected to hold 150/s (135 to 165); 4 x 5, which runs, 200/s (180 \
+             to 220), but does not fit into the memory (would need about 980 MiB of 1.0 GiB)\n"
+        );
+        let as_good = expected(3, 5, 199.0);
+        let why = "run 3 x 5: it is smaller, and expected to hold 199/s";
+        assert!(said(&large, &as_good, Vec::new()).starts_with(why));
+    }
+
+    #[test]
+    fn what_more_threads_are_expected_to_hold_is_not_denied_where_it_is_not_believed() {
+        let current = expected(3, 3, 120.0);
+        let plain = said(&current, &current, Vec::new());
+        assert!(plain.starts_with("keep 3 x 3: no setting is expected to hold"), "{plain}");
+        let slower = AdviseNote::SlowerWhenBusy { ratio: 1.6, expected_ratio: 1.1 };
+        let doubted = said(&current, &current, vec![slower]);
+        assert!(!doubted.contains("is expected to hold"), "{doubted}");
+        assert!(doubted.starts_with("keep 3 x 3: as requests wait for each other"), "{doubted}");
     }
 }

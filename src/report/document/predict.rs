@@ -17,8 +17,12 @@ const SHOWN: usize = 10;
 pub fn document(report: &PredictReport) -> Document {
     let language = Language::English;
     let about = Block::Paragraph(format!(
-        "predicted, not measured: {} on {} cores, from session {} ({}); goal {}",
-        report.server, report.machine.cores, report.session, report.machine.cpu_model, report.slo
+        "predicted, not measured: {} on {}, from session {} ({}); goal {}",
+        report.server,
+        figures::cores(report.machine.cores.get()),
+        report.session,
+        report.machine.cpu_model,
+        report.slo
     ));
     let mut sections = vec![Section::new("", vec![about]), request(report)];
     let by_cores = report.predicted.chunk_by(|one, next| one.cores == next.cores);
@@ -33,10 +37,10 @@ pub fn document(report: &PredictReport) -> Document {
 /// The answer in a line for each number of cores.
 pub fn in_short(report: &PredictReport) -> String {
     let on_cores = |settings: &[PredictedSetting]| match best(settings) {
-        None => format!("{} cores: nothing meets {}\n", settings[0].cores, report.slo),
+        None => format!("{}: nothing meets {}\n", figures::cores(settings[0].cores), report.slo),
         Some(one) => {
             let rate = figures::rate(one.capacity_rps);
-            format!("{} cores: {} holds {rate}\n", one.cores, name(report, one))
+            format!("{}: {} holds {rate}\n", figures::cores(one.cores), name(report, one))
         }
     };
     report.predicted.chunk_by(|one, next| one.cores == next.cores).map(on_cores).collect()
@@ -78,7 +82,7 @@ fn request(report: &PredictReport) -> Section {
 /// How many machines of a kind, and what of them is simulated.
 fn fleet(report: &PredictReport, one: &FleetReport) -> Section {
     let memory = figures::bytes(one.memory_bytes);
-    let kind = format!("{} ({} cores, {memory})", one.machine, one.cores);
+    let kind = format!("{} ({}, {memory})", one.machine, figures::cores(one.cores));
     let Some(fleet) = &one.fleet else {
         let none = format!("{kind}: no setting fits and meets {}", report.slo);
         return Section::new("", vec![Block::Paragraph(none)]);
@@ -86,8 +90,8 @@ fn fleet(report: &PredictReport, one: &FleetReport) -> Section {
     let [few, many] = fleet.machines_interval;
     let cost = fleet.cost_per_hour.map(|cost| format!(", {} an hour", figures::number(cost)));
     let machines = format!(
-        "{kind}: {} machines ({few} to {many}) with {} x {} each{}",
-        fleet.machines,
+        "{kind}: {} ({few} to {many}) with {} x {} each{}",
+        figures::count(fleet.machines, "machine", "machines"),
         fleet.workers,
         fleet.threads,
         cost.unwrap_or_default()
@@ -138,15 +142,15 @@ fn failed(share: f64) -> String {
 }
 
 fn on_cores(report: &PredictReport, settings: &[PredictedSetting]) -> Section {
-    let cores = settings[0].cores;
+    let cores = figures::cores(settings[0].cores);
     let Some(best) = best(settings) else {
-        let none = format!("on {cores} cores nothing meets {}", report.slo);
+        let none = format!("on {cores} nothing meets {}", report.slo);
         return Section::new("", vec![Block::Paragraph(none)]);
     };
     let rows = settings.iter().take(SHOWN).map(|one| row(report, one)).collect();
     let mut blocks = vec![
         Block::Paragraph(format!(
-            "on {cores} cores {} is expected to hold {} ({})",
+            "on {cores} {} is expected to hold {} ({})",
             name(report, best),
             figures::rate(best.capacity_rps),
             figures::interval(best.capacity_rps_interval)

@@ -9,6 +9,7 @@ use crate::model::{
     self, Correction, Fit, Form, Measured, Observation, Scalability, Sizes, WhatIf,
 };
 use crate::report::Story;
+use crate::search::VerifySetting;
 use crate::server;
 use crate::terms::{Configuration, Machine, QuantileLimit, TrialPurpose, TrialSummary, Warning};
 
@@ -29,7 +30,10 @@ pub(super) fn has_several_goals(story: &Story) -> bool {
 fn observations(story: &Story, form: Form) -> Vec<Observation> {
     let is_shared = story.warnings.iter().any(Warning::says_generator_shares_cores);
     let observed = |trial: &TrialSummary| {
-        let observation = Observation::from_trial(trial)?;
+        let observation = match trial.purpose {
+            TrialPurpose::Unloaded => as_if_warm(story, Observation::from_trial(trial)?),
+            _ => Observation::from_trial(trial)?,
+        };
         let configuration = form.occupied(trial.configuration, trial.offered.clients());
         let generator_s = observation.generator_s.filter(|_| is_shared);
         Some(Observation { configuration, generator_s, ..observation })
@@ -37,6 +41,33 @@ fn observations(story: &Story, form: Form) -> Vec<Observation> {
     let alone = story.alone().map(|it| it.id);
     let is_used = |it: &&TrialSummary| it.purpose != TrialPurpose::Unloaded || Some(it.id) == alone;
     story.trials.iter().filter(is_used).filter_map(observed).collect()
+}
+
+/// One client alone, as the search has it: a server that was cold then computed for longer, and no
+/// longer does.
+fn as_if_warm(story: &Story, alone: Observation) -> Observation {
+    if !are_starts_cold(story, alone.configuration) {
+        return alone;
+    }
+    let later = story.trials.iter().rev().filter(|trial| {
+        trial.configuration == alone.configuration && trial.is_as_it_is() && is_saturated(trial)
+    });
+    let warm_s = later.map(Observation::from_trial).find_map(|it| it?.cpu_per_request_s);
+    let longer_s = alone.cpu_per_request_s.zip(warm_s).map_or(0.0, |(cold, warm)| cold - warm);
+    Observation {
+        cpu_per_request_s: None,
+        unloaded_latency_s: alone.unloaded_latency_s.map(|it| it - longer_s.max(0.0)),
+        ..alone
+    }
+}
+
+/// Whether fresh starts were seen to be cold: by the session's bursts one would be warmed before it
+/// is measured, at whatever rate.
+fn are_starts_cold(story: &Story, at: Configuration) -> bool {
+    let is_burst = |trial: &&TrialSummary| trial.purpose == TrialPurpose::Saturate;
+    let bursts: Vec<TrialSummary> = story.trials.iter().filter(is_burst).cloned().collect();
+    let (rps, interval) = (1.0, [1.0; 2]);
+    VerifySetting::of_session(&bursts, at, (rps, interval)).warm_s > 0.0
 }
 
 /// `None` when nothing can be fitted.
@@ -149,4 +180,104 @@ pub(super) fn threads_of(story: &Story) -> Vec<u16> {
 pub(super) fn is_saturated(trial: &TrialSummary) -> bool {
     let is_fitted = Observation::from_trial(trial).and_then(|it| it.saturated_rps);
     is_fitted.is_some_and(|rate| rate.is_finite() && rate > 0.0)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::terms::{
+        Bytes, Cores, LatencySummary, Limit, LoadSummary, Offered, Reason, Variant, Verdict,
+        WaitingEvidence, WarmUp, WarmUpKind,
+    };
+
+    /// Fifty requests a second for ten seconds, each with 30 ms of latency and `cpu_s` of CPU.
+    pub fn trial(
+        purpose: TrialPurpose,
+        (workers, threads): (u16, u16),
+        cpu_s: f64,
+    ) -> TrialSummary {
+        let configuration = Configuration::new(workers, threads).unwrap();
+        let clients = match purpose {
+            TrialPurpose::Unloaded => 1,
+            _ => 2 * configuration.slots(),
+        };
+        let time = 0.03;
+        let latency_s = LatencySummary {
+            min: time,
+            mean: time,
+            p50: time,
+            p75: time,
+            p90: time,
+            p95: time,
+            p99: time,
+            p999: time,
+            max: time,
+        };
+        let replies = 500;
+        TrialSummary {
+            id: 1,
+            purpose,
+            configuration,
+            variant: Variant::AS_IT_IS,
+            start: 1,
+            offered: Offered::Closed { clients, think: Duration::ZERO },
+            verdict: Verdict::Undecided,
+            leaning: Verdict::Undecided,
+            reason: Reason::NoGoalYet.into(),
+            resolution: 0.1,
+            edge: None,
+            by_latency: None,
+            valid: true,
+            warm_up: WarmUp { kind: WarmUpKind::Flat, left_out_s: 2.0 },
+            summary: LoadSummary {
+                duration_s: 10.0,
+                due: replies,
+                completed: replies,
+                latency_s,
+                status: [("200".to_string(), replies)].into(),
+                ..LoadSummary::default()
+            },
+            cpu_s: [("worker".to_string(), cpu_s * replies as f64)].into(),
+            workers: Vec::new(),
+            memory_bytes: None,
+            memory_growth_bytes_s: None,
+            memory_growth_bytes_s_interval: None,
+            inside: None,
+            limit: Limit::unknown(WaitingEvidence::NotSaturated),
+            failure: None,
+            load_s: 12.0,
+            ended_s: 12.0,
+        }
+    }
+
+    /// A session on two cores.
+    pub fn story(server: &str, trials: Vec<TrialSummary>) -> Story {
+        let machine = Machine {
+            cpu_model: Machine::UNKNOWN.to_string(),
+            cores: Cores::new(2.0).unwrap(),
+            memory_bytes: Bytes(8 << 30),
+            kernel: Machine::UNKNOWN.to_string(),
+        };
+        Story { server: server.to_string(), machine: Some(machine), trials, ..Story::default() }
+    }
+
+    #[test]
+    fn one_client_alone_on_a_cold_server_is_taken_for_one_on_a_warm_server() {
+        let alone = |kind: WarmUpKind| {
+            let alone = trial(TrialPurpose::Unloaded, (2, 5), 0.02);
+            let bursts = [0.013, 0.012, 0.012].map(|cpu_s| TrialSummary {
+                warm_up: WarmUp { kind, left_out_s: 2.0 },
+                ..trial(TrialPurpose::Saturate, (2, 5), cpu_s)
+            });
+            let trials = std::iter::once(alone).chain(bursts).collect();
+            observations(&story("puma 7.1.0", trials), Form::Threads)[0]
+        };
+        let (cold, warm) = (alone(WarmUpKind::Warmed), alone(WarmUpKind::Flat));
+        assert_eq!(cold.cpu_per_request_s, None);
+        assert!((cold.unloaded_latency_s.unwrap() - 0.022).abs() < 1e-9, "{cold:?}");
+        assert!((warm.cpu_per_request_s.unwrap() - 0.02).abs() < 1e-9, "{warm:?}");
+        assert_eq!(warm.unloaded_latency_s, Some(0.03));
+    }
 }

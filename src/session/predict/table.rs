@@ -27,8 +27,7 @@ pub struct Places {
 
 /// The table that a file carries along; `None` where nothing can be fitted to the session.
 pub fn usual(story: &Story) -> Option<PredictTable> {
-    let cores = story.machine.as_ref()?.cores.get();
-    let cores: Vec<f64> = CORES.iter().map(|times| times * cores).filter(|it| *it >= 1.0).collect();
+    let cores = cores_around(story.machine.as_ref()?.cores.get());
     let most = cores.iter().copied().fold(1.0, f64::max);
     let threads = thinned(threads_of(story), THREADS_MOST);
     let places = Places {
@@ -50,6 +49,8 @@ pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
         _ => places.threads.clone(),
     };
     let all = expected(&known, places, &threads, goal);
+    let question = Question::as_measured();
+    let asked = question.what_if(goal, machine.cores);
     let capacities = || all.iter().map(|it| it.as_ref()?.capacity_rps);
     Some(PredictTable {
         cores: places.cores.clone(),
@@ -62,7 +63,7 @@ pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
         limit: all.iter().map(|it| Some(it.as_ref()?.limit)).collect(),
         threads,
         measured_cores: machine.cores.get(),
-        doubts: doubts::warnings(story, &known, &Question::as_measured(), &[]),
+        doubts: doubts::warnings(story, &known, &question, &asked, &[], &[]),
     })
 }
 
@@ -88,6 +89,12 @@ fn expected(
     all
 }
 
+/// Less than one core is asked about only where a server had no more.
+fn cores_around(measured: f64) -> Vec<f64> {
+    let least = measured.min(1.0);
+    CORES.iter().map(|times| times * measured).filter(|it| *it >= least).collect()
+}
+
 /// Of many the first, the last, and some between, evenly by their order.
 fn thinned(counts: Vec<u16>, most: usize) -> Vec<u16> {
     if counts.len() <= most {
@@ -103,6 +110,19 @@ fn thinned(counts: Vec<u16>, most: usize) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cores_that_were_measured_are_asked_about_however_few() {
+        for (measured, expected) in [
+            (0.2, vec![0.2, 0.4, 0.8]),
+            (0.5, vec![0.5, 1.0, 2.0]),
+            (1.0, vec![1.0, 2.0, 4.0]),
+            (1.5, vec![1.5, 3.0, 6.0]),
+            (4.0, vec![2.0, 4.0, 8.0, 16.0]),
+        ] {
+            assert_eq!(cores_around(measured), expected, "{measured}");
+        }
+    }
 
     #[test]
     fn many_counts_are_thinned_to_the_first_the_last_and_some_between() {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
 use super::{LoadResult, milliseconds};
+use crate::report::figures;
 use crate::terms::{Latencies, QuantileLimit, Slo};
 
 pub fn render(result: &LoadResult<'_>) -> String {
@@ -137,8 +138,7 @@ fn thresholds(
 ) -> (Thresholds, Thresholds) {
     let Some(slo) = slo else { return Default::default() };
     let of_quantile = |part: &QuantileLimit| {
-        // Percents without the dust of binary fractions.
-        let percent = (part.quantile.get() * 1e8).round() / 1e6;
+        let percent = figures::percentile(part.quantile.get());
         let limit_ms = milliseconds(Some(part.limit));
         let measured_ms = milliseconds(latency.quantile(part.quantile.get()));
         (format!("p({percent})<{limit_ms}"), measured_ms >= limit_ms)

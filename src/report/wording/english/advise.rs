@@ -1,6 +1,6 @@
 //! What is advised from watching, in English.
 
-use crate::report::figures::{latency, number, percent, rate};
+use crate::report::figures::{bytes, latency, number, percent, rate};
 use crate::terms::{AdviseNote, AdviseRefusal};
 
 pub fn refusal(refusal: &AdviseRefusal) -> String {
@@ -23,6 +23,12 @@ pub fn refusal(refusal: &AdviseRefusal) -> String {
         AdviseRefusal::NothingWithinGoal => {
             "not even one request alone is within the goal; give a --slo that can be met".into()
         }
+        AdviseRefusal::NothingFits { needed_bytes, limit_bytes } => format!(
+            "even the smallest setting that is within the goal needs about {}, and of {} a part \
+             has to stay free: give the server more memory, or say with --memory how much there is",
+            bytes(*needed_bytes),
+            bytes(*limit_bytes)
+        ),
     }
 }
 

@@ -1,6 +1,6 @@
 //! 監視から勧める設定について、日本語で。
 
-use crate::report::figures::{latency, number, percent, rate};
+use crate::report::figures::{bytes, latency, number, percent, rate};
 use crate::terms::{AdviseNote, AdviseRefusal};
 
 pub fn refusal(refusal: &AdviseRefusal) -> String {
@@ -23,6 +23,12 @@ pub fn refusal(refusal: &AdviseRefusal) -> String {
         AdviseRefusal::NothingWithinGoal => {
             "1 つだけのリクエストでも目標を満たしません。満たせる --slo を指定してください".into()
         }
+        AdviseRefusal::NothingFits { needed_bytes, limit_bytes } => format!(
+            "目標を満たす設定は、最も小さいものでも約 {} のメモリが必要で、{} では空きが残りません。サーバーのメモリを\
+             増やすか、使える量を --memory で指定してください",
+            bytes(*needed_bytes),
+            bytes(*limit_bytes)
+        ),
     }
 }
 

@@ -15,9 +15,9 @@ pub(super) fn message(doubt: &PredictionDoubt) -> String {
         ),
         PredictionDoubt::SeveralGoals { goals, quantile_ratio, limit_s } => format!(
             "the session has several goals ({goals}); predictions are for all its requests \
-             together, within p{:.0} < {}: what they take alone, and as long a wait as the goal \
+             together, within p{} < {}: what they take alone, and as long a wait as the goal \
              that is missed first leaves",
-            quantile_ratio * 100.0,
+            figures::percentile(*quantile_ratio),
             figures::latency(*limit_s)
         ),
         PredictionDoubt::ContradictoryTrials { setting, times } => {
@@ -112,7 +112,8 @@ pub(super) fn advice(doubt: &PredictionDoubt) -> String {
             "it says nothing about latency or why; beyond what was measured it is a guess"
         }
         PredictionDoubt::UnknownServer { curve: None, .. } => {
-            "with three or more numbers of workers in a session a curve of its own is fitted"
+            "a curve of its own needs three or more numbers of workers in a session, and is \
+             followed where nothing but cores, workers and threads is asked about"
         }
         PredictionDoubt::NoQuantum { .. } => {
             "RUBY_THREAD_TIMESLICE is there from Ruby 3.4 on, sys.setswitchinterval in Python"

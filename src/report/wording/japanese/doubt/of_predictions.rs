@@ -9,9 +9,9 @@ pub(super) fn message(doubt: &PredictionDoubt) -> String {
             format!("モデルは、飽和させた {saturated_settings} 個の設定だけに合わせてあります")
         }
         PredictionDoubt::SeveralGoals { goals, quantile_ratio, limit_s } => format!(
-            "このセッションには目標が複数あります（{goals}）。予測は全リクエストをまとめて、p{:.0} < {} に\
+            "このセッションには目標が複数あります（{goals}）。予測は全リクエストをまとめて、p{} < {} に\
              ついてのものです。単独でかかる時間に、最初に外れる目標が許す待ち時間を足しています",
-            quantile_ratio * 100.0,
+            figures::percentile(*quantile_ratio),
             figures::latency(*limit_s)
         ),
         PredictionDoubt::ContradictoryTrials { setting, times } => {
@@ -100,7 +100,8 @@ pub(super) fn advice(doubt: &PredictionDoubt) -> String {
             "レイテンシや理由についてはわかりません。計測した範囲の外は推測です"
         }
         PredictionDoubt::UnknownServer { curve: None, .. } => {
-            "セッションにワーカー数が 3 通り以上あれば、専用の曲線を合わせます"
+            "専用の曲線には、セッションに 3 通り以上のワーカー数が必要です。曲線に従うのは、コア、ワーカー、\
+             スレッドのほかに何も尋ねないときです"
         }
         PredictionDoubt::NoQuantum { .. } => {
             "Ruby 3.4 以降には RUBY_THREAD_TIMESLICE、Python には sys.setswitchinterval があります"
