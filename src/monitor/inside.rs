@@ -4,7 +4,7 @@
 //! since somebody listens. Out: what was added between two calls, process by process. Only listens,
 //! and believes nothing that does not look like the probe's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::Permissions;
 use std::io;
 use std::net::Shutdown;
@@ -36,8 +36,10 @@ pub struct Inside {
     path: PathBuf,
     /// By process id.
     processes: BTreeMap<u32, Process>,
-    /// Those that were told one by one, since they were asked for last.
-    requests: Vec<InsideRequest>,
+    /// Those that were told one by one, since they were asked for last, and by which process.
+    requests: Vec<(u32, InsideRequest)>,
+    /// The processes that are meant; `None`: all that tell something.
+    meant: Option<HashSet<u32>>,
     gaps: Gaps,
     buffer: Vec<u8>,
 }
@@ -85,7 +87,8 @@ impl Inside {
     /// left there is taken away.
     ///
     /// # Errors
-    /// The path is longer than a unix socket's may be, or nothing can be made there.
+    /// The path is longer than a unix socket's may be, somebody listens there, or nothing can be
+    /// made there.
     pub fn open(path: &Path) -> io::Result<Self> {
         let length = path.as_os_str().len();
         if length > LONGEST_PATH {
@@ -95,6 +98,11 @@ impl Inside {
                 path.display()
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        // Whoever listens would hear nothing from now on, and could not tell that from silence.
+        if UnixDatagram::unbound()?.connect(path).is_ok() {
+            let message = "another sweetspot listens there; let it end first";
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -108,6 +116,7 @@ impl Inside {
             path: path.to_path_buf(),
             processes: BTreeMap::new(),
             requests: Vec::new(),
+            meant: None,
             gaps: Gaps::default(),
             // One byte more than is believed shows what is longer.
             buffer: vec![0; LONGEST + 1],
@@ -135,13 +144,24 @@ impl Inside {
     /// then is not among them.
     pub fn used(&mut self) -> Vec<InsideUse> {
         self.look();
-        let new = |(pid, process): (&u32, &mut Process)| Some(process.new.take()?.as_use(*pid));
+        let meant = self.meant.as_ref();
+        let new = |(pid, process): (&u32, &mut Process)| {
+            let new = process.new.take()?;
+            is_meant(meant, *pid).then(|| new.as_use(*pid))
+        };
         self.processes.iter_mut().filter_map(new).collect()
     }
 
     /// The requests that were told one by one since the last call, where the probe does that.
     pub fn requests(&mut self) -> Vec<InsideRequest> {
-        std::mem::take(&mut self.requests)
+        let (told, meant) = (std::mem::take(&mut self.requests), self.meant.as_ref());
+        told.into_iter().filter(|(pid, _)| is_meant(meant, *pid)).map(|(_, it)| it).collect()
+    }
+
+    /// From now on, what others tell than these processes is left out, also of what has come since
+    /// the last calls. They are named by the ids that they have for themselves.
+    pub fn hear_only(&mut self, pids: HashSet<u32>) {
+        self.meant = Some(pids);
     }
 
     /// What could not be seen from inside so far.
@@ -164,14 +184,19 @@ impl Inside {
             self.gaps.has_not_understood = true;
             return;
         }
+        let told = parse(head);
+        // No process has the id 0.
+        let pid = told.as_ref().map_or(0, |(pid, _)| *pid);
         for line in datagram.split(|byte| *byte == b'\n').skip(1) {
             match request(line) {
-                Some(request) if self.requests.len() < REQUESTS_MOST => self.requests.push(request),
+                Some(request) if self.requests.len() < REQUESTS_MOST => {
+                    self.requests.push((pid, request));
+                }
                 Some(_) => {}
                 None => self.gaps.has_not_understood = true,
             }
         }
-        match parse(head) {
+        match told {
             Ok((pid, sums)) => {
                 self.gaps.lacks_gc |= sums.gc_ns.is_none();
                 self.gaps.lacks_gvl_wait |= sums.gvl_ns.is_none();
@@ -181,6 +206,10 @@ impl Inside {
             Err(Unusable::NotUnderstood) => self.gaps.has_not_understood = true,
         }
     }
+}
+
+fn is_meant(meant: Option<&HashSet<u32>>, pid: u32) -> bool {
+    meant.is_none_or(|pids| pids.contains(&pid))
 }
 
 impl Drop for Inside {
@@ -475,6 +504,28 @@ mod tests {
     }
 
     #[test]
+    fn what_processes_of_another_app_tell_is_left_out_where_one_is_meant() {
+        let mut line = Line::open();
+        let told = |pid: u32, requests: u64| {
+            format!("{}\n30000000 10000000 - - app {pid}", report(pid, requests))
+        };
+        line.send(told(71, 3));
+        line.send(told(82, 100));
+        line.inside.look();
+        line.inside.hear_only([71, 72].into());
+        line.send(told(72, 4));
+        line.send(told(82, 200));
+        assert_eq!(counts(&line.inside.used()), [(71, 3), (72, 4)]);
+        let routes = |line: &mut Line| line.inside.requests().into_iter().map(|it| it.route);
+        assert_eq!(routes(&mut line).collect::<Vec<_>>(), ["app 71", "app 72"]);
+        // It was asked to be heard only now, and what it told before was of another time.
+        line.inside.hear_only([82].into());
+        line.send(told(82, 205));
+        assert_eq!(counts(&line.inside.used()), [(82, 5)]);
+        assert_eq!(routes(&mut line).collect::<Vec<_>>(), ["app 82"]);
+    }
+
+    #[test]
     fn a_socket_that_was_left_behind_is_replaced_and_ours_is_taken_away() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("probe.sock");
@@ -484,6 +535,15 @@ mod tests {
         UnixDatagram::unbound().unwrap().send_to(b"x", &path).unwrap();
         drop(inside);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn whoever_listens_is_not_cut_off_by_another() {
+        let mut line = Line::open();
+        let second = Inside::open(&line.folder.path().join("probe.sock"));
+        assert_eq!(second.err().unwrap().kind(), io::ErrorKind::AddrInUse);
+        line.send(report(71, 2));
+        assert_eq!(counts(&line.inside.used()), [(71, 2)]);
     }
 
     #[test]

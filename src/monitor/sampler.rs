@@ -19,7 +19,7 @@ use super::serving::Serving;
 use super::stats::Stats;
 use super::tree::Tree;
 use super::watched::{Seen, Watched};
-use super::{groups, host};
+use super::{groups, host, text};
 use crate::terms::{
     BlindSpot, HostUse, InsideRequest, MonitorSecond, ProcessMemory, ProcessUse, Role,
 };
@@ -69,6 +69,8 @@ pub struct Sampler {
     devices: Devices,
     neighbours: Neighbours,
     inside: Option<Inside>,
+    /// What others than these processes tell is left out.
+    hears_the_watched_alone: bool,
     stats: Option<Stats>,
     queue: Option<ListenQueue>,
     /// The listen queue in this interval.
@@ -97,6 +99,7 @@ impl Sampler {
             devices: Devices::start(root),
             neighbours: Neighbours::default(),
             inside: None,
+            hears_the_watched_alone: false,
             stats,
             queue,
             depths: Depths::default(),
@@ -172,6 +175,12 @@ impl Sampler {
         }
     }
 
+    /// From now on, what the probe tells in processes that are not watched is left out: the socket
+    /// may be theirs too. A process that ended within an interval may be left out of it.
+    pub fn hear_the_watched_alone(&mut self) {
+        self.hears_the_watched_alone = true;
+    }
+
     /// The requests that were told one by one since the last call.
     pub fn requests(&mut self) -> Vec<InsideRequest> {
         self.inside.as_mut().map(Inside::requests).unwrap_or_default()
@@ -195,6 +204,9 @@ impl Sampler {
         self.choose_cores();
         let length_s = (now - started).as_secs_f64();
         let processes = self.close_processes();
+        if let Some(inside) = self.inside.as_mut().filter(|_| self.hears_the_watched_alone) {
+            inside.hear_only(processes.iter().map(|process| own_pid(process.pid)).collect());
+        }
         let host = self.close_host(&processes, length_s);
         let group = self.group.as_mut().map(GroupCounters::used);
         let depths = std::mem::take(&mut self.depths);
@@ -299,6 +311,12 @@ impl Sampler {
 fn seen<'a>(process: &'a Process, serving: &HashSet<u32>) -> Seen<'a> {
     let serves = serving.contains(&process.pid);
     Seen { is_root: process.is_root, title: &process.title, serves }
+}
+
+/// The id that a process has for itself, which is another one in a container.
+fn own_pid(pid: u32) -> u32 {
+    let status = std::fs::read(format!("/proc/{pid}/status"));
+    status.ok().and_then(|status| text::own_pid(&status)).unwrap_or(pid)
 }
 
 /// The groups whose quota can hold the server back: the one it has, or is in, and those around it.

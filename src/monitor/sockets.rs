@@ -19,10 +19,31 @@ use super::text;
 /// Where a server listens, as users write it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAddress {
-    /// `:3000` (any address) or `127.0.0.1:3000`.
-    Tcp { address: Option<IpAddr>, port: u16 },
+    /// `:3000` (any address), `localhost:3000` or `127.0.0.1:3000`.
+    Tcp { at: TcpAddress, port: u16 },
     /// `/run/app.sock`.
     Unix(PathBuf),
+}
+
+/// Which of a machine's addresses are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TcpAddress {
+    Any,
+    /// `localhost`: 127.0.0.1 and ::1, of which a server may have either.
+    Localhost,
+    One(IpAddr),
+}
+
+impl TcpAddress {
+    /// True when connections to it arrive at a socket that listens on `own`.
+    fn leads_to(self, own: IpAddr) -> bool {
+        let is_meant = match self {
+            Self::Any => true,
+            Self::Localhost => own == Ipv4Addr::LOCALHOST || own == Ipv6Addr::LOCALHOST,
+            Self::One(wanted) => own == wanted,
+        };
+        is_meant || own.is_unspecified()
+    }
 }
 
 /// Text that is no address to listen on.
@@ -47,20 +68,21 @@ impl FromStr for ListenAddress {
         }
         let (host, port) = plain.rsplit_once(':').unwrap_or(("", plain));
         let port = port.parse().ok().filter(|&port| port > 0).ok_or_else(error)?;
-        let address = match host.trim_start_matches('[').trim_end_matches(']') {
-            "" | "*" => None,
-            "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-            host => Some(host.parse().map_err(|_| error())?),
+        let at = match host.trim_start_matches('[').trim_end_matches(']') {
+            "" | "*" => TcpAddress::Any,
+            "localhost" => TcpAddress::Localhost,
+            host => TcpAddress::One(host.parse().map_err(|_| error())?),
         };
-        Ok(Self::Tcp { address, port })
+        Ok(Self::Tcp { at, port })
     }
 }
 
 impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp { address: None, port } => write!(f, ":{port}"),
-            Self::Tcp { address: Some(address), port } => SocketAddr::new(*address, *port).fmt(f),
+            Self::Tcp { at: TcpAddress::Any, port } => write!(f, ":{port}"),
+            Self::Tcp { at: TcpAddress::Localhost, port } => write!(f, "localhost:{port}"),
+            Self::Tcp { at: TcpAddress::One(ip), port } => SocketAddr::new(*ip, *port).fmt(f),
             Self::Unix(path) => path.display().fmt(f),
         }
     }
@@ -92,7 +114,7 @@ fn tcp_row(row: &[u8]) -> Option<Option<Listener>> {
     // Behind the queues stand timer and retransmits, then the user, a timeout and the inode.
     let user = text::number(fields.nth(2)?)? as u32;
     let inode = text::number(fields.nth(1)?)?;
-    let address = ListenAddress::Tcp { address: Some(address), port };
+    let address = ListenAddress::Tcp { at: TcpAddress::One(address), port };
     Some(Some(Listener { address, inode, queue: Some(queue), user: Some(user) }))
 }
 
@@ -194,7 +216,7 @@ fn asked_for() -> io::Result<Vec<Listener>> {
     SockDiag::open()?.each_tcp_listener(&mut |one| {
         let (ip, port) = (one.address.ip(), one.address.port());
         found.push(Listener {
-            address: ListenAddress::Tcp { address: Some(ip), port },
+            address: ListenAddress::Tcp { at: TcpAddress::One(ip), port },
             inode: one.inode,
             queue: Some(one.queue.waiting),
             user: Some(one.user),
@@ -230,9 +252,8 @@ impl Listener {
     pub fn serves(&self, wanted: &ListenAddress) -> bool {
         use ListenAddress::{Tcp, Unix};
         match (&self.address, wanted) {
-            (Tcp { address: Some(own), port: own_port }, Tcp { address, port }) => {
-                let is_same = address.is_none_or(|wanted| wanted == *own || own.is_unspecified());
-                own_port == port && is_same
+            (Tcp { at: TcpAddress::One(own), port: own_port }, Tcp { at, port }) => {
+                own_port == port && at.leads_to(*own)
             }
             (Unix(own), Unix(path)) => {
                 own == path || fs::canonicalize(path).is_ok_and(|full| *own == full)
@@ -341,11 +362,13 @@ mod tests {
 
     #[test]
     fn addresses_are_read_as_users_write_them() {
-        let any = ListenAddress::Tcp { address: None, port: 3000 };
+        let any = ListenAddress::Tcp { at: TcpAddress::Any, port: 3000 };
         for text in [":3000", "3000", "*:3000", "tcp://:3000"] {
             assert_eq!(text.parse(), Ok(any.clone()), "{text}");
         }
-        assert_eq!("[::1]:80".parse::<ListenAddress>().unwrap().to_string(), "[::1]:80");
+        for text in ["[::1]:80", "127.0.0.1:80", "localhost:80", ":80"] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
+        }
         assert_eq!("unix:///a b".parse(), Ok(ListenAddress::Unix("/a b".into())));
         for text in ["", ":", ":0", "host:99", ":70000", "unix:"] {
             assert!(text.parse::<ListenAddress>().is_err(), "{text} must be refused");
@@ -360,5 +383,23 @@ mod tests {
         let loopback = &read(TCP, 4096)[0];
         assert!(!loopback.serves(&"10.0.0.1:3000".parse().unwrap()));
         assert!(!loopback.serves(&":3001".parse().unwrap()));
+    }
+
+    #[test]
+    fn localhost_is_both_addresses_of_loopback() {
+        let localhost: ListenAddress = "localhost:3000".parse().unwrap();
+        for (own, expected) in [
+            ("127.0.0.1:3000", true),
+            ("[::1]:3000", true),
+            ("0.0.0.0:3000", true),
+            ("[::]:3000", true),
+            ("127.0.0.2:3000", false),
+            ("10.0.0.1:3000", false),
+            ("[::1]:3001", false),
+        ] {
+            let address = own.parse().unwrap();
+            let listener = Listener { address, inode: 1, queue: None, user: None };
+            assert_eq!(listener.serves(&localhost), expected, "{own}");
+        }
     }
 }

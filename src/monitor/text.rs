@@ -248,7 +248,7 @@ pub(crate) fn title(cmdline: &[u8]) -> String {
 }
 
 /// What to call a process. A title that the process wrote itself is shown whole; of a command line
-/// only the program and its script, because what follows may hold secrets.
+/// only the program and its script, because all else may hold secrets.
 pub(crate) fn display_name(cmdline: &[u8], command_name: &[u8]) -> String {
     let mut parts = arguments(cmdline);
     let base = |argument: &[u8]| {
@@ -258,13 +258,19 @@ pub(crate) fn display_name(cmdline: &[u8], command_name: &[u8]) -> String {
     let name = match (parts.next(), parts.next()) {
         (None, _) => format!("[{}]", String::from_utf8_lossy(command_name)),
         (Some(title), None) if title.contains(&b' ') => String::from_utf8_lossy(title).into_owned(),
-        (Some(program), Some(script)) if !script.starts_with(b"-") => {
+        (Some(program), Some(script)) if may_be_script(script) => {
             format!("{} {}", base(program), base(script))
         }
         (Some(program), _) => base(program),
     };
     let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     name.trim().chars().take(120).collect()
+}
+
+/// No flag, URL (`postgres://shop:s3cret@db`) or variable (`KEY=s3cret`).
+fn may_be_script(argument: &[u8]) -> bool {
+    let is_url = memmem::find(argument, b"://").is_some();
+    !argument.starts_with(b"-") && !is_url && !argument.contains(&b'=')
 }
 
 fn arguments(cmdline: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -274,6 +280,13 @@ fn arguments(cmdline: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// The fields of a line, split at runs of spaces and tabs.
 pub(crate) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty())
+}
+
+/// The id that a process has for itself, which is that in the innermost of its namespaces: the last
+/// of those in its `status`.
+pub(crate) fn own_pid(status: &[u8]) -> Option<u32> {
+    let pids = lines(status).find_map(|line| line.strip_prefix(b"NSpid:"))?;
+    fields(pids).last().and_then(number)?.try_into().ok()
 }
 
 /// The lines of a file without their ends.
@@ -335,6 +348,14 @@ mod tests {
                 resident_pages: 408,
             }
         );
+    }
+
+    #[test]
+    fn the_id_that_a_process_has_for_itself_is_the_innermost_one() {
+        let of = |pids: &str| own_pid(format!("Name:\truby\nPid:\t4711\n{pids}").as_bytes());
+        assert_eq!(of("NSpid:\t4711\nNSpgid:\t4700\n"), Some(4711));
+        assert_eq!(of("NSpid:\t4711\t7\nNSpgid:\t4700\t1\n"), Some(7));
+        assert_eq!((of(""), of("NSpid:\n"), of("NSpid:\tx\n")), (None, None, None));
     }
 
     #[test]
@@ -459,6 +480,8 @@ mod tests {
             ),
             (b"/usr/bin/ruby\0/usr/bin/puma\0-w\x002\0", "ruby puma"),
             (b"/usr/sbin/mariadbd\0--password=secret\0", "mariadbd"),
+            (b"/usr/bin/pg_dump\0postgres://shop:secret@db\0", "pg_dump"),
+            (b"sudo\0KEY=secret\0puma\0", "sudo"),
             (b"sh\0", "sh"),
             (b"", "[kworker/0:1]"),
             (b"evil\x1b[2J title\0", "evil?[2J title"),

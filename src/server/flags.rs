@@ -193,6 +193,7 @@ mod tests {
             Remark::from(SettingsRemark::OtherEnvironment {
                 environment: "staging".into(),
                 setting,
+                measured: None,
             })
         };
         assert_eq!(left(Some(3), Some(2), &[staging(1, 5)]), [staging(3, 2)]);

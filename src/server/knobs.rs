@@ -82,8 +82,8 @@ impl Values {
     fn holds(self, value: &str) -> bool {
         match self {
             Self::Switch => matches!(value, "true" | "false"),
-            Self::Count => value.parse::<u32>().is_ok(),
-            Self::Number => value.parse::<f64>().is_ok_and(|n| n.is_finite() && n >= 0.0),
+            Self::Count => is_plain(value) && value.parse::<u32>().is_ok(),
+            Self::Number => is_plain(value) && value.parse::<f64>().is_ok_and(f64::is_finite),
             Self::Cores => value.parse::<Cores>().is_ok_and(|cores| CORES.contains(&cores.get())),
             Self::OneOf(words) => words.contains(&value),
         }
@@ -93,11 +93,20 @@ impl Values {
         match self {
             Self::Switch => "true or false".into(),
             Self::Count => "a whole number".into(),
-            Self::Number => "a number that is not negative".into(),
+            Self::Number => "a number that is not negative, such as 5 or 0.005".into(),
             Self::Cores => format!("a number of cores from {} to {}", CORES.start(), CORES.end()),
             Self::OneOf(words) => format!("one of {}", words.join(", ")),
         }
     }
+}
+
+/// Is it read as this number wherever it is written? Ruby takes neither `.5` nor `5.` nor `08`, and
+/// `010` for eight.
+fn is_plain(number: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let has_leading_zero = number.strip_prefix('0').is_some_and(|rest| rest.starts_with(is_digit));
+    let is_whole = |part: &str| part.starts_with(is_digit) && part.ends_with(is_digit);
+    !has_leading_zero && number.split('.').all(is_whole)
 }
 
 /// A setting that cannot be tried.
@@ -288,6 +297,29 @@ mod tests {
         ] {
             let error = check_setting(puma, Proxy::None, name, value).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_taken_only_as_every_configuration_file_reads_it() {
+        for (values, value, is_taken) in [
+            (Values::Count, "0", true),
+            (Values::Count, "10", true),
+            (Values::Count, "010", false),
+            (Values::Count, "08", false),
+            (Values::Count, "+8", false),
+            (Values::Number, "0", true),
+            (Values::Number, "0.005", true),
+            (Values::Number, "5e-3", true),
+            (Values::Number, ".005", false),
+            (Values::Number, "5.", false),
+            (Values::Number, "1.e3", false),
+            (Values::Number, "00.5", false),
+            (Values::Number, "-0", false),
+            (Values::Number, "inf", false),
+            (Values::Number, "1e999", false),
+        ] {
+            assert_eq!(values.holds(value), is_taken, "{values:?} {value}");
         }
     }
 

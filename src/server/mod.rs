@@ -569,6 +569,8 @@ pub fn read_inspection(
 pub fn environment(app: &App) -> Option<(&str, Option<&'static str>)> {
     let (names, default): (&[&'static str], _) = match app.framework {
         Framework::Node => (&["NODE_ENV"], Some("production")),
+        // Without its variable an app's own files say it, such as `.env`.
+        Framework::Php => (&["APP_ENV"], None),
         Framework::Other => (&["RACK_ENV", "RAILS_ENV", "APP_ENV", "NODE_ENV"], None),
         _ => (&rack::ENVIRONMENT, Some("production")),
     };

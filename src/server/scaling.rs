@@ -50,13 +50,13 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
     let pods_now = super::pods::count(app);
     let (fewest, most) = (pods_now.max(2), (2 * pods_now).max(10));
     let count = f64::from(pods_now);
-    let (rate, cores) = ((at_work.rate_rps / count).round(), at_work.cores / count);
+    let (rate, cores) = (rate(at_work.rate_rps / count), at_work.cores / count);
     let target = millicores(cores);
     let cores = format!("{cores:.2}");
     let known = known(&at_work, pods_now);
     match at_work.is_limited_by_cpu {
         true => format!(
-            "---\n# a pod more where each serves {rate:.0} requests/s, which takes {cores} \
+            "---\n# a pod more where each serves {rate} requests/s, which takes {cores} \
              cores of it\n{known}\
              apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n\
              metadata: {{name: {name}{namespace}}}\nspec:\n  \
@@ -65,7 +65,7 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
              resource: {{name: cpu, target: {{type: AverageValue, averageValue: {target}m}}}}"
         ),
         false => format!(
-            "---\n# a pod more where each serves {rate:.0} requests/s. CPU does not limit it \
+            "---\n# a pod more where each serves {rate} requests/s. CPU does not limit it \
              ({cores} cores then),\n# so it says little: scale by requests, here with KEDA and \
              your metric\n{known}\
              apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n\
@@ -74,7 +74,7 @@ pub fn lines(app: &App, at_work: AtWork) -> String {
              maxReplicaCount: {most}\n  triggers:\n  - type: prometheus\n    metadata:\n      \
              serverAddress: http://prometheus:9090\n      \
              query: sum(rate(http_requests_total{{service=\"{name}\"}}[1m]))\n      \
-             threshold: \"{rate:.0}\""
+             threshold: \"{rate}\""
         ),
     }
 }
@@ -95,9 +95,9 @@ fn known(at_work: &AtWork, pods: u16) -> String {
             format!(", {used:.2} of its {most:.2} cores ({:.0} %)", 100.0 * used / most)
         });
         format!(
-            "# measured at the rate nearest to that, {:.0} requests/s in {} load{} ({} requests in \
+            "# measured at the rate nearest to that, {} requests/s in {} load{} ({} requests in \
              all):\n# p95 {}, p99 {}{}\n",
-            look.rate_rps / count,
+            rate(look.rate_rps / count),
             look.loads,
             if look.loads == 1 { "" } else { "s" },
             look.requests,
@@ -107,6 +107,14 @@ fn known(at_work: &AtWork, pods: u16) -> String {
         )
     });
     expected.into_iter().chain(measured).collect()
+}
+
+/// Requests/s, whole ones from ten on; never 0, by which nothing can be scaled.
+fn rate(rate_rps: f64) -> String {
+    match rate_rps {
+        many if many >= 10.0 => format!("{many:.0}"),
+        few => format!("{:.2}", few.max(0.01)),
+    }
 }
 
 /// Whole ones from ten on.
@@ -145,6 +153,19 @@ mod tests {
         assert!(by_requests.contains("{service=\"shop\"}[1m]"), "{by_requests}");
         assert!(by_requests.ends_with("threshold: \"248\""), "{by_requests}");
         assert_eq!(lines(&App::new("/", Framework::Other, ""), at_work(true)), "");
+    }
+
+    #[test]
+    fn pods_that_serve_less_than_one_request_a_second_are_not_scaled_by_none() {
+        let pods =
+            PodTemplate { deployment: "shop".into(), namespace: None, container: None, cut: None };
+        let app = App { pods: Some(pods), ..App::new("/", Framework::Other, "") };
+        for (rate_rps, rate) in [(0.42, "0.42"), (0.001, "0.01"), (2.5, "2.50"), (12.4, "12")] {
+            let few = AtWork { rate_rps, is_limited_by_cpu: false, ..AT_WORK };
+            let lines = lines(&app, few);
+            assert!(lines.contains(&format!("each serves {rate} requests/s.")), "{lines}");
+            assert!(lines.ends_with(&format!("threshold: \"{rate}\"")), "{lines}");
+        }
     }
 
     #[test]

@@ -84,6 +84,14 @@ fn every_app_has_a_number_as_its_port_also_behind_a_proxy() {
 }
 
 #[test]
+fn of_a_php_apps_environment_only_the_users_own_variable_is_known() {
+    let app = App::new("/srv/shop", Framework::Php, ".");
+    assert_eq!(environment(&app), None);
+    let staged = App { env: [("APP_ENV".into(), "staging".into())].into(), ..app };
+    assert_eq!(environment(&staged), Some(("staging", Some("APP_ENV"))));
+}
+
+#[test]
 fn nothing_is_said_of_threads_where_there_are_none() {
     let config = |adapter: &dyn Adapter| adapter.about().config_files.first().map(Into::into);
     for (adapter, framework, variable) in ADAPTERS.iter().flat_map(|adapter| {

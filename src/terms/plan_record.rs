@@ -130,7 +130,7 @@ pub enum PlannedValue {
     Probe(bool),
     /// Whom the app runs as; stands in a plan only where sweetspot is root.
     User(String),
-    /// The environment's name, such as `production`; null: that of the user's command.
+    /// The environment's name, such as `production`; null: the app's own, which nothing here says.
     Environment(Option<String>),
     /// The names of the app's variables.
     Variables(Vec<String>),

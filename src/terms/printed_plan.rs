@@ -50,7 +50,11 @@ fn read(what: &str, value: &str, source: &str) -> Option<PlanRecord> {
             PlannedValue::Precision(asked.transpose().ok()?)
         }
         "probe" => PlannedValue::Probe(value == "on"),
-        "environment" => PlannedValue::Environment((value != "the command's own").then(text)),
+        "environment" => {
+            // As versions printed it, and as it is printed today.
+            let is_own = ["the command's own", "the app's own"].contains(&value);
+            PlannedValue::Environment((!is_own).then(text))
+        }
         "variables" => PlannedValue::Variables(names(value)),
         "ready path" => PlannedValue::ReadyPath(value.into()),
         "runtime" => PlannedValue::Runtime(text()),

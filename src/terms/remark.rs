@@ -42,10 +42,13 @@ pub enum SettingsRemark {
     },
     /// Its certificate is not used; what TLS costs is not in the figures.
     WithoutTls,
-    /// `setting` is null where the number of workers alone is meant.
+    /// `setting` is null where the number of workers alone is meant. `measured`, the environment
+    /// that it is measured in, is null in records from before it was noted.
     OtherEnvironment {
         environment: String,
         setting: Option<Configuration>,
+        #[serde(default)]
+        measured: Option<String>,
     },
 }
 

@@ -67,7 +67,7 @@ fn a_command_makes_a_plan_of_a_folder_that_nothing_is_known_of() {
     assert!(plan.workers.len() > 1);
     assert!(!plan.has_threads && line(&plan, "threads").is_none());
     assert_eq!(line(&plan, "server"), Some(("command serve".into(), PlanSource::Flag)));
-    assert_eq!(line(&plan, "environment").unwrap().0, "the command's own");
+    assert_eq!(line(&plan, "environment").unwrap().0, "the app's own");
     let app = line(&plan, "app").unwrap().0;
     assert!(app.ends_with("/app (started by a command)"), "{app}");
     assert_eq!(plan.app.proxy, Proxy::None);

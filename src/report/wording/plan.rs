@@ -10,8 +10,8 @@ use crate::terms::{
 pub enum PlanWord {
     /// How well the capacity is to be known.
     AsTheBudgetAllows,
-    /// The environment of the user's command.
-    OfTheCommand,
+    /// The environment that the app, or the user's command, gives itself.
+    OfTheApp,
     NoLimit,
     NoValue,
     On,

@@ -123,7 +123,7 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Probe(is_on) => {
             say.plan_word(if *is_on { PlanWord::On } else { PlanWord::Off }).to_string()
         }
-        PlannedValue::Environment(None) => say.plan_word(PlanWord::OfTheCommand).to_string(),
+        PlannedValue::Environment(None) => say.plan_word(PlanWord::OfTheApp).to_string(),
         PlannedValue::ReadyPath(it) => path(it),
         PlannedValue::DbConnections(None) => say.plan_word(PlanWord::NoLimit).to_string(),
         PlannedValue::DbConnections(Some(most)) => say.at_most(*most),
@@ -276,7 +276,7 @@ mod tests {
             (It::Precision(None), "as the budget allows", "時間枠の許すかぎり"),
             (It::Precision(Ratio::new(0.03).ok()), "±3 %", "±3 %"),
             (It::Probe(true), "on", "あり"),
-            (It::Environment(None), "the command's own", "コマンドのもの"),
+            (It::Environment(None), "the app's own", "アプリのもの"),
             (It::Environment(Some("staging".into())), "staging", "staging"),
             (It::Variables(names()), "A, B (values not shown)", "A, B（値は表示しません）"),
             (

@@ -83,12 +83,14 @@ impl Adapter for Command {
             let workers = configuration.workers.to_string();
             env.entry(WEB_CONCURRENCY.to_string()).or_insert(workers);
         }
-        // Somebody else's port would lead astray a server that follows the variable.
+        // Somebody else's port would lead astray a server that follows the variable; the user's own
+        // is meant.
         let not_inherited: &[&str] = match listen {
             Listen::Port(port) => {
                 env.insert("PORT".to_string(), port.to_string());
                 &[]
             }
+            Listen::Socket(_) if app.env.contains_key("PORT") => &[],
             Listen::Socket(_) => &["PORT"],
         };
         let started = command_line::start(app, arguments, env, not_inherited);
@@ -140,6 +142,8 @@ pub fn environment(app: &App, configuration: Configuration) -> BTreeMap<String, 
 fn settings(app: &App, configuration: Configuration) -> Settings {
     let command = template(app);
     let (mut env, unseen) = filled_in(&app.env, configuration);
+    // Without a variable that may be shown there is nothing to paste.
+    let pasted = |lines: String| if env.is_empty() { String::new() } else { lines };
     let lines = match command.runs {
         Runs::Server => None,
         Runs::Setting => {
@@ -150,7 +154,7 @@ fn settings(app: &App, configuration: Configuration) -> Settings {
             let variable = |(name, value): (&String, &String)| format!("\n    {name}: {value:?}");
             let all: String = env.iter().map(variable).collect();
             let file = SettingsPlace::InFile { path: "config/deploy.yml".into() };
-            Some((format!("env:\n  clear:{all}"), file))
+            Some((pasted(format!("env:\n  clear:{all}")), file))
         }
         Runs::EcsSetting => {
             let variable = |(name, value): (&String, &String)| {
@@ -158,7 +162,7 @@ fn settings(app: &App, configuration: Configuration) -> Settings {
             };
             let all: Vec<String> = env.iter().map(variable).collect();
             let lines = format!("\"environment\": [\n{}\n]", all.join(",\n"));
-            Some((lines, SettingsPlace::InTaskDefinition))
+            Some((pasted(lines), SettingsPlace::InTaskDefinition))
         }
     };
     if let Some((config_snippet, place)) = lines {

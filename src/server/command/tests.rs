@@ -48,6 +48,14 @@ fn nothing_is_said_of_workers_to_a_command_without_them() {
 }
 
 #[test]
+fn a_port_of_the_users_own_stays_where_the_command_listens_on_a_socket() {
+    let own = app("serve {socket}", &[("PORT", "3000")]);
+    let line = launch(&own, &Listen::Socket("/tmp/app.sock".into()));
+    assert_eq!(line.env["PORT"], "3000");
+    assert!(!line.env_removed.contains(&"PORT".to_string()), "{:?}", line.env_removed);
+}
+
+#[test]
 fn the_users_own_variables_come_before_the_convention() {
     let env = [("WEB_CONCURRENCY", "7"), ("N", "{workers}")];
     assert_eq!(launch(&app("serve {port}", &env), &Listen::Port(1)).env["WEB_CONCURRENCY"], "7");
@@ -95,6 +103,26 @@ fn the_setting_is_the_command_and_shows_no_secret() {
     assert!(advice.contains("set URL as you gave it, with 3 workers and 5 threads"), "{advice}");
     assert!(advice.contains("(3 x 5)"), "{advice}");
     assert!(!format!("{settings:?}").contains("s3cret"));
+}
+
+#[test]
+fn where_the_numbers_stand_within_other_text_alone_there_is_nothing_to_paste() {
+    let numbers = ("GUNICORN_CMD_ARGS", "--workers {workers} --threads {threads}");
+    for (runs, alone) in [
+        (Runs::KamalSetting, "env:\n  clear:\n    POOL: \"5\""),
+        (Runs::EcsSetting, "\"environment\": [\n  { \"name\": \"POOL\", \"value\": \"5\" }\n]"),
+    ] {
+        for (env, snippet) in [(vec![numbers], ""), (vec![numbers, ("POOL", "{threads}")], alone)] {
+            let mut app = app("deploy", &env);
+            app.command.iter_mut().for_each(|command| command.runs = runs);
+            let inspection = Command.read_inspection(&app, "").unwrap();
+            let settings = settings(&Command, &app, &inspection, 3, 5);
+            assert_eq!(settings.config_snippet, snippet, "{runs:?}");
+            let advice = Language::DATA.say_each(&settings.advice).join("\n");
+            let expected = "set GUNICORN_CMD_ARGS as you gave it, with 3 workers and 5 threads";
+            assert!(advice.contains(expected), "{advice}");
+        }
+    }
 }
 
 #[test]

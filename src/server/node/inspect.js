@@ -3,7 +3,9 @@ try {
   const path = require('path').resolve(process.argv[1]);
   const { text, forks, follows } = looks(path);
   const cores = require('os').cpus().length;
-  const own = /WEB_CONCURRENCY\D{0,12}?(?:\|\||\?\?)\s*(\d+)/.exec(text);
+  // Also as parseInt(process.env.WEB_CONCURRENCY, 10) || 4, and where the number is a text.
+  const number = /WEB_CONCURRENCY['"\]\s]*(?:,\s*\d+)?\D{0,12}?(?:\|\||\?\?)\s*['"`]?(\d+)/;
+  const own = number.exec(text);
   const fixed = own ? Number(own[1]) : null;
   const counts = /\.cpus\(\)|availableParallelism\(\)/.test(text);
   let workers = 1;

@@ -195,6 +195,29 @@ mod tests {
     }
 
     #[test]
+    fn todays_workers_are_those_that_a_cluster_makes_without_the_variable() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = App::new(folder.path(), Framework::Node, "server.js");
+        for (count, workers) in [
+            ("process.env.WEB_CONCURRENCY || 4", 4),
+            ("parseInt(process.env.WEB_CONCURRENCY || '4', 10)", 4),
+            ("parseInt(process.env.WEB_CONCURRENCY, 10) || 4", 4),
+            ("Number(process.env['WEB_CONCURRENCY'] ?? \"3\")", 3),
+            ("parseInt(process.env.WEB_CONCURRENCY, 10)", 1),
+        ] {
+            let text = format!("const cluster = require('cluster');\nconst count = {count};\n");
+            std::fs::write(folder.path().join("server.js"), text).unwrap();
+            let command = Node.inspect(&app).unwrap();
+            let mut process = std::process::Command::new(&command.arguments[0]);
+            process.args(&command.arguments[1..]).current_dir(&command.folder);
+            process.env_remove("WEB_CONCURRENCY");
+            let printed = String::from_utf8(process.output().unwrap().stdout).unwrap();
+            let current = Node.read_inspection(&app, &printed).unwrap().current;
+            assert_eq!(current, Configuration::new(workers, 1).unwrap(), "{count}");
+        }
+    }
+
+    #[test]
     fn the_app_is_told_port_environment_and_workers() {
         let env = &on_port(&Node, &app(), 3, 1).commands[0].env;
         assert_eq!(env["NODE_ENV"], "production");

@@ -1,5 +1,6 @@
-# Prints PHP-FPM's ($1) version and, after a mark, the app's own settings ($2, may be missing) or else
-# this machine's, and the variables that they name.
+# Prints PHP-FPM's ($1) version, the variables that the app's own settings ($2, may be missing) or
+# else this machine's name, and after a mark those lines of them that are read: of all that is printed
+# the end alone is kept, and a pool's file as packages have it is 20 KB of comments.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 "$1" --version
 version=$("$1" --version | sed -n 's/^PHP \([0-9]*\.[0-9]*\).*/\1/p')
@@ -18,4 +19,5 @@ awk '/^[ \t]*pm\.max_children[ \t]*=/ && match($0, /\$\{[A-Za-z0-9_]+\}/) {
     if (name in ENVIRON) print "sweetspot-variable " name "=" ENVIRON[name]
 }' "$@"
 echo "sweetspot-settings"
-cat "$@"
+awk '/^[ \t]*(\[|(pm|listen|user|request_terminate_timeout)[ \t]*=)/ ||
+    /^[ \t]*pm\.max_(children|requests)[ \t]*=/' "$@"

@@ -178,6 +178,34 @@ mod tests {
     }
 
     #[test]
+    fn of_a_long_file_of_settings_only_what_is_read_is_printed() {
+        let folder = tempfile::tempdir().unwrap();
+        let manual = "; pm.max_children = 99 is what many have\n".repeat(3000);
+        let own = format!(
+            "{manual}[www]\nuser = app\n{manual} pm.max_children=7 ; today\nenv[KEY] = s3cret\n\
+             [blog]\npm = static\npm.max_spare_servers = 2\n{manual}"
+        );
+        std::fs::write(folder.path().join("php-fpm.conf"), own).unwrap();
+        let app = App {
+            // Stands in for PHP-FPM.
+            program: Some("echo".into()),
+            server_config: Some("php-fpm.conf".into()),
+            ..App::new(folder.path(), Framework::Php, ".")
+        };
+        let command = PhpFpm.inspect(&app).unwrap();
+        let mut process = std::process::Command::new(&command.arguments[0]);
+        process.args(&command.arguments[1..]).current_dir(&command.folder);
+        let printed = String::from_utf8(process.output().unwrap().stdout).unwrap();
+        let (version, settings) = printed.split_once('\n').unwrap();
+        let expected = "sweetspot-settings\n[www]\nuser = app\n pm.max_children=7 ; today\n\
+                        [blog]\npm = static\n";
+        assert_eq!((version, settings), ("--version", expected));
+        let printed = format!("PHP 8.2.35 (fpm-fcgi)\n{settings}");
+        let inspection = PhpFpm.read_inspection(&app, &printed).unwrap();
+        assert_eq!(inspection.current, Configuration::new(7, 1).unwrap());
+    }
+
+    #[test]
     fn the_number_of_workers_is_fixed_and_all_that_is_printed_is_seen() {
         let recipe = launch(&app(), 4);
         assert_eq!(

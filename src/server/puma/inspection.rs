@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::{Inspection, InspectionError, MinThreads, Obeys, inspection};
+use crate::server::{App, Inspection, InspectionError, MinThreads, Obeys, inspection, rack};
 use crate::terms::{Configuration, Remark, RubyRemark, SettingsError, SettingsRemark};
 
 #[derive(Deserialize)]
@@ -43,15 +43,15 @@ struct ObeyedNames {
     min_threads_else: u16,
 }
 
-pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, inspection)
+pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+    inspection::read(stdout, &super::ABOUT, |options| inspection(app, options))
 }
 
-fn inspection(options: Options) -> Result<Inspection, SettingsError> {
+fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> {
     let current = inspection::current(options.workers.max(1), options.max_threads)?;
     Ok(Inspection {
         current,
-        remarks: remarks(&options, current),
+        remarks: remarks(app, &options, current),
         obeys: options.obeys.map(obeys).unwrap_or_default(),
         server_version: options.puma,
         lacks_yjit: options.yjit == Some(false),
@@ -70,7 +70,7 @@ fn obeys(names: ObeyedNames) -> Obeys {
 }
 
 /// What is measured and differs from what the app's settings say.
-fn remarks(options: &Options, current: Configuration) -> Vec<Remark> {
+fn remarks(app: &App, options: &Options, current: Configuration) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = Vec::new();
     let (min, max) = (options.min_threads, options.max_threads);
     if min != max {
@@ -97,19 +97,22 @@ fn remarks(options: &Options, current: Configuration) -> Vec<Remark> {
     if others.iter().any(|bind| bind.starts_with("ssl://")) {
         remarks.push(SettingsRemark::WithoutTls.into());
     }
-    if options.environment != "production" {
-        let (environment, setting) = (options.environment.clone(), Some(current));
-        remarks.push(SettingsRemark::OtherEnvironment { environment, setting }.into());
-    }
+    remarks.extend(rack::other_environment(app, &options.environment, Some(current)));
     remarks
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::Framework;
 
     fn printed(json: &str) -> String {
         format!("the app's own chatter\n\nsweetspot-inspection {json}\n")
+    }
+
+    /// As it is printed for an app without variables of the user's.
+    fn read(stdout: &str) -> Result<Inspection, InspectionError> {
+        super::read(&App::new("/srv/shop", Framework::Rack, "config.ru"), stdout)
     }
 
     #[test]
@@ -147,6 +150,24 @@ mod tests {
                 "Action Cable may serve 2 channels",
             ],
         );
+    }
+
+    #[test]
+    fn an_environment_is_named_only_where_another_one_is_measured() {
+        let env = [("RACK_ENV".into(), "staging".into())].into();
+        let app = App { env, ..App::new("/srv/shop", Framework::Rack, "config.ru") };
+        let read_for = |environment: &str| {
+            let text = printed(&format!(
+                "{{\"workers\":2,\"min_threads\":5,\"max_threads\":5,\"preload\":true,\
+                 \"environment\":\"{environment}\",\"puma\":\"6.4.2\",\
+                 \"ruby\":\"ruby 3.3.0\"}}"
+            ));
+            super::read(&app, &text).unwrap()
+        };
+        assert_eq!(read_for("staging").remarks, []);
+        // As the app's own file has it.
+        let expected = "2 x 5 is read for the environment 'development'; it is measured in staging";
+        inspection::assert_says(&read_for("development"), &[expected]);
     }
 
     #[test]

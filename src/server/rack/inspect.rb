@@ -46,7 +46,8 @@ def print_inspection_of(server)
     begin
       yjit = RbConfig::CONFIG.fetch("YJIT_SUPPORT", "no") != "no"
       yield.merge("ruby" => "#{RUBY_ENGINE} #{RUBY_VERSION}", "yjit" => yjit)
-    rescue LoadError, StandardError, SyntaxError => error
+    # Settings that miss something may abort.
+    rescue LoadError, StandardError, SyntaxError, SystemExit => error
       {
         "error" => "#{error.class}: #{error.message}",
         "at" => error.backtrace&.first,

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::command_line::{port, text};
 use super::{App, CommandLine, Framework, Launch, ReadyLine, Variables};
-use crate::terms::{Configuration, Cores, Workers};
+use crate::terms::{Configuration, Cores, Remark, SettingsRemark, Workers};
 
 /// The apps that Ruby's servers run.
 pub const APPS: &[Framework] = &[Framework::Rails, Framework::Sinatra, Framework::Rack];
@@ -69,6 +69,20 @@ pub fn environment(app: &App) -> &str {
     own.map_or("production", String::as_str)
 }
 
+/// What is to be said where the app's own settings were read for another environment than it is
+/// measured in. `setting`: what they say; `None`: the number of workers alone is meant.
+pub fn other_environment(
+    app: &App,
+    read_for: &str,
+    setting: Option<Configuration>,
+) -> Option<Remark> {
+    let measured = environment(app);
+    (read_for != measured).then(|| {
+        let (environment, measured) = (read_for.to_string(), Some(measured.to_string()));
+        SettingsRemark::OtherEnvironment { environment, setting, measured }.into()
+    })
+}
+
 /// The environment of an app, in production unless the user says otherwise. Ours writes nothing
 /// into its folder; what Bundler makes of the lock file is what the user's own start makes of it: a
 /// frozen one would refuse what that accepts (Bundler 4: a lock file whose checksums are empty).
@@ -93,4 +107,33 @@ pub fn production(Launch { app, listen, scratch, .. }: Launch<'_>) -> BTreeMap<S
 /// A path as it stands between double quotes in Ruby.
 pub fn quoted(path: &Path) -> String {
     text(path).replace('\\', "\\\\").replace('"', "\\\"").replace('#', "\\#")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Adapter;
+    use crate::server::puma::Puma;
+    use crate::terms::SettingsError;
+
+    #[test]
+    fn settings_that_abort_have_failed_with_their_message_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = "\nabort \"DATABASE_URL is missing\"\n";
+        std::fs::write(folder.path().join("puma.rb"), settings).unwrap();
+        let app = App {
+            server_config: Some("puma.rb".into()),
+            ..App::new(folder.path(), Framework::Rack, "config.ru")
+        };
+        // As Puma loads them.
+        let load = "print_inspection_of(\"puma\") { instance_eval(File.read(ARGV[0]), ARGV[0]) }";
+        let command = inspect(&app, load);
+        let mut process = std::process::Command::new(&command.arguments[0]);
+        process.args(&command.arguments[1..]).current_dir(&command.folder);
+        let printed = String::from_utf8(process.output().unwrap().stdout).unwrap();
+        let error = Puma.read_inspection(&app, &printed).unwrap_err();
+        let is_told = matches!(&error.why, SettingsError::Failed { error, at: Some(at) }
+            if error == "SystemExit: DATABASE_URL is missing" && at.starts_with("puma.rb:2:"));
+        assert!(is_told, "{error:?}");
+    }
 }

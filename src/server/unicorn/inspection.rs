@@ -4,8 +4,8 @@
 
 use serde::Deserialize;
 
-use crate::server::{Inspection, InspectionError, Obeys, inspection};
-use crate::terms::{Remark, RubyRemark, SettingsError, SettingsRemark};
+use crate::server::{App, Inspection, InspectionError, Obeys, inspection, rack};
+use crate::terms::{Remark, RubyRemark, SettingsError};
 
 #[derive(Deserialize)]
 struct Options {
@@ -24,15 +24,15 @@ struct Options {
     yjit: Option<bool>,
 }
 
-pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, inspection)
+pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+    inspection::read(stdout, &super::ABOUT, |options| inspection(app, options))
 }
 
-fn inspection(options: Options) -> Result<Inspection, SettingsError> {
+fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> {
     let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
         current,
-        remarks: remarks(&options),
+        remarks: remarks(app, &options),
         obeys: Obeys { workers: options.obeys, ..Obeys::default() },
         server_version: options.unicorn,
         lacks_yjit: options.yjit == Some(false),
@@ -42,21 +42,19 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
 }
 
 /// What is kept and matters, then what is measured and differs from what the app's settings say.
-fn remarks(options: &Options) -> Vec<Remark> {
+fn remarks(app: &App, options: &Options) -> Vec<Remark> {
     let (is_preloaded, timeout_s) = (options.preload, options.timeout_s);
     let mut remarks = vec![RubyRemark::UnicornWorkers { is_preloaded, timeout_s }.into()];
     remarks.extend(inspection::not_opened(&options.listeners));
     remarks.extend(inspection::not_written(&options.logs));
-    if options.environment != "production" {
-        let (environment, setting) = (options.environment.clone(), None);
-        remarks.push(SettingsRemark::OtherEnvironment { environment, setting }.into());
-    }
+    remarks.extend(rack::other_environment(app, &options.environment, None));
     remarks
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::Framework;
     use crate::server::inspection::assert_says;
     use crate::terms::Configuration;
 
@@ -64,6 +62,11 @@ mod tests {
         \"timeout_s\":30,\"listeners\":[\"0.0.0.0:8080\",\"/run/u.sock\"],\
         \"logs\":[\"log/unicorn.log\"],\"environment\":\"staging\",\
         \"obeys\":\"WEB_CONCURRENCY\",\"unicorn\":\"6.0.0\",\"ruby\":\"ruby 3.1.2\"}\n";
+
+    /// As it is printed for an app without variables of the user's.
+    fn read(stdout: &str) -> Result<Inspection, InspectionError> {
+        super::read(&App::new("/srv/shop", Framework::Rack, "config.ru"), stdout)
+    }
 
     #[test]
     fn workers_are_read_with_one_thread_each_and_what_differs_is_said() {
@@ -97,6 +100,15 @@ mod tests {
         let loaded = RubyRemark::UnicornWorkers { is_preloaded: true, timeout_s: 30 };
         assert_eq!(inspection.remarks, [loaded.into()]);
         assert_eq!(inspection.obeys, Obeys::default());
+    }
+
+    #[test]
+    fn the_environment_that_the_user_chose_is_the_one_that_is_measured() {
+        let env = [("RACK_ENV".into(), "staging".into())].into();
+        let app = App { env, ..App::new("/srv/shop", Framework::Rack, "config.ru") };
+        let inspection = super::read(&app, PRINTED).unwrap();
+        let remarks = assert_says(&inspection, &["preload_app false"]);
+        assert!(!remarks.contains("staging"), "{remarks}");
     }
 
     #[test]

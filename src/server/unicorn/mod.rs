@@ -65,8 +65,8 @@ impl Adapter for Unicorn {
         Some(rack::inspect(app, include_str!("inspect.rb")))
     }
 
-    fn read_inspection(&self, _app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
-        inspection::read(stdout)
+    fn read_inspection(&self, app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+        inspection::read(app, stdout)
     }
 
     fn launch(&self, launch: Launch<'_>) -> Recipe {

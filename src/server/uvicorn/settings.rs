@@ -30,9 +30,9 @@ fn snippet(Recommended { app, configuration, cores, .. }: Recommended<'_>) -> St
     format!(
         "uvicorn --workers {workers} {entry}\n\n\
          # The same ratio on a machine of another size (this one has {cores} cores):\n\
-         #   --workers $(( ({workers} * $(nproc) * 10 + {half}) / {tenths} ))\n",
-        half = (cores.get() * 5.0).round(),
-        tenths = (cores.get() * 10.0).round(),
+         #   --workers $(( ({workers} * $(nproc) * 100 + {half}) / {hundredths} ))\n",
+        half = (cores.get() * 50.0).round(),
+        hundredths = (cores.get() * 100.0).round(),
     )
 }
 
@@ -42,6 +42,7 @@ mod tests {
     use crate::server::tests::{self, inspection, obeying};
     use crate::server::uvicorn::Uvicorn;
     use crate::server::{App, Framework};
+    use crate::terms::{Bytes, Configuration, Cores};
 
     fn settings(entry: &str) -> Settings {
         let app = App::new("/srv/shop", Framework::Asgi, entry);
@@ -55,7 +56,29 @@ mod tests {
         assert_eq!(settings.env["WEB_CONCURRENCY"], "3");
         let snippet = settings.config_snippet;
         assert!(snippet.starts_with("uvicorn --workers 3 main:app\n"), "{snippet}");
-        assert!(snippet.ends_with("--workers $(( (3 * $(nproc) * 10 + 10) / 20 ))\n"), "{snippet}");
+        let ratio = "--workers $(( (3 * $(nproc) * 100 + 100) / 200 ))\n";
+        assert!(snippet.ends_with(ratio), "{snippet}");
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_the_cores_measured_on_to_the_hundredth() {
+        let app = App::new("/srv/shop", Framework::Asgi, "main:app");
+        let inspection = &inspection(1, 1, "0.17.6", obeying(None, None));
+        for (cores, ratio) in [
+            // On four cores 16 workers.
+            (0.25, "(( (1 * $(nproc) * 100 + 13) / 25 ))"),
+            (2.25, "(( (1 * $(nproc) * 100 + 113) / 225 ))"),
+        ] {
+            let snippet = snippet(Recommended {
+                app: &app,
+                inspection,
+                configuration: Configuration::new(1, 1).unwrap(),
+                cores: Cores::new(cores).unwrap(),
+                memory: Bytes(1 << 30),
+                a_pod_less: None,
+            });
+            assert!(snippet.contains(ratio), "{snippet}");
+        }
     }
 
     #[test]

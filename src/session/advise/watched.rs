@@ -51,14 +51,16 @@ pub fn seen(
     let machine = host.machine(question.cores, question.memory);
     let watched = Watched { probe: Some(socket.to_path_buf()), ..watch::watched(found) };
     let mut sampler = Sampler::start(watched, CoreChoice::Allowed);
+    // Other apps on this machine may have loaded the same probe.
+    sampler.hear_the_watched_alone();
     heard_at(&sampler, socket)?;
     let (origin, own_ns) = (Instant::now(), own_cpu_ns());
     let mut sum = Sum::default();
     let mut walked: Option<Instant> = None;
     let mut is_silence_told = false;
     while origin.elapsed() < length && !stop.is_raised() && !sampler.is_over() {
-        let second_end = (sampler.interval_start() + Duration::from_secs(1)).min(origin + length);
-        listen(&mut sampler, second_end, stop);
+        let until = second_end(sampler.interval_start(), (origin, length));
+        listen(&mut sampler, until, stop);
         let second = sampler.close(origin);
         for request in sampler.requests() {
             sum.times.add(&request);
@@ -100,6 +102,14 @@ pub fn seen(
         times: sum.times,
         rates: sum.rates,
     })
+}
+
+/// The end of the second that began then; that of all, of this length since `origin`, where it
+/// comes first.
+fn second_end(began: Instant, (origin, length): (Instant, Duration)) -> Instant {
+    let second_end = began + Duration::from_secs(1);
+    // What no clock will ever show is no end.
+    origin.checked_add(length).map_or(second_end, |end| end.min(second_end))
 }
 
 fn heard_at(sampler: &Sampler, socket: &Path) -> Result<(), AdviseError> {
@@ -188,6 +198,17 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_ends_with_all_of_it_unless_that_has_no_end() {
+        let (origin, s) = (Instant::now(), Duration::from_secs_f64);
+        let end = |began_s: f64, length: Duration| {
+            second_end(origin + s(began_s), (origin, length)).duration_since(origin)
+        };
+        assert_eq!(end(3.0, s(60.0)), s(4.0));
+        assert_eq!(end(59.5, s(60.0)), s(60.0));
+        assert_eq!(end(3.0, Duration::MAX), s(4.0));
+    }
 
     #[test]
     fn an_interval_counts_at_the_second_in_which_it_began() {

@@ -80,7 +80,7 @@ impl PlanPhrases for English {
     fn plan_word(&self, word: PlanWord) -> &'static str {
         match word {
             PlanWord::AsTheBudgetAllows => "as the budget allows",
-            PlanWord::OfTheCommand => "the command's own",
+            PlanWord::OfTheApp => "the app's own",
             PlanWord::NoLimit => "no limit",
             PlanWord::NoValue => "none",
             PlanWord::On => "on",

@@ -43,10 +43,11 @@ fn of_settings(remark: &SettingsRemark) -> String {
         SettingsRemark::WithoutTls => "it is measured over plain HTTP, without its certificate: \
                                        what TLS costs of the processor is not in the figures"
             .into(),
-        SettingsRemark::OtherEnvironment { environment, setting } => {
+        SettingsRemark::OtherEnvironment { environment, setting, measured } => {
             let what = setting.map_or("the number of workers".into(), |it| it.to_string());
+            let measured = measured.as_deref().unwrap_or("production");
             format!(
-                "{what} is read for the environment '{environment}'; it is measured in production"
+                "{what} is read for the environment '{environment}'; it is measured in {measured}"
             )
         }
     }
@@ -114,9 +115,14 @@ fn of_python(remark: &PythonRemark) -> String {
     match remark {
         PythonRemark::GunicornWorkers { is_preloaded, timeout_s } => {
             let preloads = if *is_preloaded { "preload_app = True" } else { "preload_app = False" };
+            let loaded = loaded(*is_preloaded, preloads);
+            // With 0 there is no timeout.
+            if *timeout_s == 0 {
+                return loaded;
+            }
             format!(
-                "{}; a worker that does not react for more than {timeout_s} s is killed (timeout)",
-                loaded(*is_preloaded, preloads)
+                "{loaded}; a worker that does not react for more than {timeout_s} s is killed \
+                 (timeout)"
             )
         }
         PythonRemark::ClassWithoutThreads { class } => {
@@ -217,5 +223,40 @@ fn of_command(remark: &CommandRemark) -> String {
             "nobody said what it runs with today: {workers} x {threads}, the least of what is \
              tried, stands for it (say it with --today)"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Language;
+
+    #[test]
+    fn a_worker_is_killed_only_where_it_has_a_timeout() {
+        for (timeout_s, is_killed) in [(0, false), (30, true)] {
+            let remark = PythonRemark::GunicornWorkers { is_preloaded: true, timeout_s };
+            for (_, language) in Language::ALL {
+                let said = language.say_fact(&Remark::from(remark.clone()));
+                assert!(said.contains("preload_app = True"), "{said}");
+                assert_eq!(said.contains("timeout"), is_killed, "{said}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_nobody_noted_the_environment_that_was_measured_it_was_production() {
+        let with = |more: &str| {
+            let json = format!(
+                r#"{{"fact":"other_environment","environment":"staging","setting":null{more}}}"#
+            );
+            let remark: Remark = serde_json::from_str(&json).unwrap();
+            Language::ALL.iter().map(|(_, it)| it.say_fact(&remark)).collect::<Vec<_>>()
+        };
+        let older = with("");
+        assert!(older[0].ends_with("it is measured in production"), "{older:?}");
+        assert!(older[1].contains("計測は production で"), "{older:?}");
+        let noted = with(r#","measured":"test""#);
+        assert!(noted[0].ends_with("it is measured in test"), "{noted:?}");
+        assert!(noted[1].contains("計測は test で"), "{noted:?}");
     }
 }

@@ -82,7 +82,7 @@ impl PlanPhrases for Japanese {
     fn plan_word(&self, word: PlanWord) -> &'static str {
         match word {
             PlanWord::AsTheBudgetAllows => "時間枠の許すかぎり",
-            PlanWord::OfTheCommand => "コマンドのもの",
+            PlanWord::OfTheApp => "アプリのもの",
             PlanWord::NoLimit => "上限なし",
             PlanWord::NoValue => "なし",
             PlanWord::On => "あり",

@@ -39,9 +39,10 @@ fn of_settings(remark: &SettingsRemark) -> String {
         SettingsRemark::WithoutTls => {
             "証明書を使わず、平文の HTTP で計測します。TLS にかかる CPU は数値に含まれません".into()
         }
-        SettingsRemark::OtherEnvironment { environment, setting } => {
+        SettingsRemark::OtherEnvironment { environment, setting, measured } => {
             let what = setting.map_or("ワーカー数".into(), |it| it.to_string());
-            format!("{what} は環境 '{environment}' から読んだ値で、計測は production で行います")
+            let measured = measured.as_deref().unwrap_or("production");
+            format!("{what} は環境 '{environment}' から読んだ値で、計測は {measured} で行います")
         }
     }
 }
@@ -103,9 +104,13 @@ fn of_python(remark: &PythonRemark) -> String {
     match remark {
         PythonRemark::GunicornWorkers { is_preloaded, timeout_s } => {
             let preloads = if *is_preloaded { "preload_app = True" } else { "preload_app = False" };
+            let loaded = loaded(*is_preloaded, preloads);
+            // With 0 there is no timeout.
+            if *timeout_s == 0 {
+                return loaded;
+            }
             format!(
-                "{}。{timeout_s} 秒より長く反応しないワーカーは強制終了されます（timeout）",
-                loaded(*is_preloaded, preloads)
+                "{loaded}。{timeout_s} 秒より長く反応しないワーカーは強制終了されます（timeout）"
             )
         }
         PythonRemark::ClassWithoutThreads { class } => {
