@@ -2,13 +2,13 @@
 
 mod revisions;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, print, say};
 use crate::report::{document, json, junit, outside, page, render};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
-use crate::session::report::{named_file, write_file};
+use crate::session::report::{ReportError, named_file, write_file, write_markdown};
 use crate::session::revisions::Range;
 use crate::terms::{CompareReport, Standing};
 
@@ -97,7 +97,7 @@ impl Shown {
         }
         for (format, file) in &self.outputs {
             match content(*format, report) {
-                Some(content) => write_file(file, &content)?,
+                Some(content) => write(*format, file, &content)?,
                 None => say(format!("nothing changed, so {} was not written", file.display())),
             }
         }
@@ -114,6 +114,14 @@ fn content(format: FileFormat, report: &CompareReport) -> Option<String> {
         FileFormat::Json => json::render(report),
         FileFormat::Comment => render::markdown(&document::compare::comment(report)?),
     })
+}
+
+/// Only Markdown can be a part of what is in the file already, a CI job's summary.
+fn write(format: FileFormat, file: &Path, content: &str) -> Result<(), ReportError> {
+    match format {
+        FileFormat::Markdown | FileFormat::Comment => write_markdown(file, content),
+        FileFormat::Junit | FileFormat::Html | FileFormat::Json => write_file(file, content),
+    }
 }
 
 /// What is written beside what is printed.

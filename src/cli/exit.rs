@@ -66,16 +66,10 @@ impl From<Conclusion> for Exit {
 
 /// An error of finding a cluster with its exit code.
 pub fn of_connection(error: ConnectError) -> anyhow::Error {
-    match error.is_usage() {
-        true => UsageError { message: error.to_string() }.into(),
-        false => error.into(),
-    }
+    UsageError::only_if(error.is_usage(), error)
 }
 
 /// A load's error with its exit code.
 pub fn of_load(error: LoadVerbError) -> anyhow::Error {
-    match error.is_usage() {
-        true => UsageError { message: error.to_string() }.into(),
-        false => error.into(),
-    }
+    UsageError::only_if(error.is_usage(), error)
 }

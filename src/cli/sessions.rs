@@ -132,7 +132,8 @@ pub(super) fn with_exit_code(error: ReportError) -> anyhow::Error {
         ReportError::NoSession { .. }
         | ReportError::BadSession { .. }
         | ReportError::BadFormat { .. }
-        | ReportError::TwoOnStandardOutput { .. } => true,
+        | ReportError::TwoOnStandardOutput { .. }
+        | ReportError::TwoInOneFile { .. } => true,
         ReportError::Write { .. } | ReportError::Output(_) => false,
     };
     if is_usage { UsageError { message: error.to_string() }.into() } else { error.into() }

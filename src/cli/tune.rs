@@ -1,7 +1,7 @@
 //! `sweetspot tune`: arguments.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, BufRead, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -155,6 +155,7 @@ fn tune(
         (false, false) => Some(Wanted::Everything),
     };
     let mut stored = None;
+    let stop_while_asking = stop.clone();
     let options = RunOptions {
         stop,
         reporters: &mut |place| {
@@ -162,7 +163,7 @@ fn tune(
             let reporter = |wanted| for_standard_streams(wanted, Some(place), shown.language);
             wanted.map(reporter).into_iter().collect()
         },
-        consent: &mut ask,
+        consent: &mut |question: &str| !stop_while_asking.is_raised() && ask(question),
         may_resume,
     };
     let ended = match reached {
@@ -191,8 +192,14 @@ fn ask(question: &str) -> bool {
         return false;
     }
     drop(write!(standard_error(), "{question} [y/N] "));
+    is_yes(io::stdin().lock())
+}
+
+/// Reads the answer to a question. A signal while nothing is typed, such as that of Ctrl-C, is no:
+/// `read_line` alone would go on reading after it.
+fn is_yes(mut input: impl BufRead) -> bool {
     let mut answer = String::new();
-    let is_read = io::stdin().read_line(&mut answer).is_ok();
+    let is_read = input.fill_buf().is_ok() && input.read_line(&mut answer).is_ok();
     is_read && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
@@ -341,6 +348,28 @@ mod tests {
         for wrong in ["pdf", "json=", ""] {
             assert!(parse(&["-o", wrong]).is_err(), "{wrong}");
         }
+    }
+
+    /// A terminal at which Ctrl-C is pressed before anything is typed.
+    struct Interrupted(bool);
+
+    impl io::Read for Interrupted {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            match std::mem::replace(&mut self.0, true) {
+                false => Err(io::ErrorKind::Interrupted.into()),
+                true => Ok(0),
+            }
+        }
+    }
+
+    #[test]
+    fn only_yes_is_yes_and_a_signal_at_the_question_is_no() {
+        for (typed, expected) in [("y\n", true), ("Yes\r\n", true), ("n\ny\n", false), ("", false)]
+        {
+            assert_eq!(is_yes(typed.as_bytes()), expected, "{typed:?}");
+        }
+        let then_yes = io::Read::chain(Interrupted(false), &b"y\n"[..]);
+        assert!(!is_yes(io::BufReader::new(then_yes)));
     }
 
     #[test]

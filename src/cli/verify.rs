@@ -12,7 +12,7 @@ use super::resolved::{Reached, resolve};
 use super::sessions::StoreArgument;
 use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt, print, say};
-use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
+use crate::plan::{self, Key, Plan, Typed, lacks_commands, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{Language, Stored, Style, document, fold, json, planned};
 use crate::session::cluster;
@@ -21,9 +21,7 @@ use crate::session::remote;
 use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
 use crate::store::Store;
-use crate::terms::{
-    PlanRecord, PlannedValue, RecheckReason, Verdict, format_duration, plan_records,
-};
+use crate::terms::{RecheckReason, Verdict, format_duration, plan_records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -199,20 +197,18 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Rea
         .with(Key::Budget, budget)
         .with_path(Key::Store, &arguments.store.path);
     let earlier = plan_records(&claim.story.plan);
-    let is_applied = |it: &PlanRecord| {
-        matches!(it.value, PlannedValue::Remote { by_kamal: false, service: None, .. })
-    };
-    if earlier.iter().any(is_applied) && !typed.has(Key::Apply) && typed.plan.is_none() {
+    let surroundings = local::surroundings().context("could not find the current folder")?;
+    let wrong = |message: String| UsageError { message };
+    let lacks = lacks_commands(&typed, &earlier, &surroundings.folder);
+    if lacks.map_err(|error| wrong(error.to_string()))? {
         let message = format!(
             "session {} measured an app elsewhere: give --apply, --restore and what else it had \
              again, or --plan with the plan file, since commands are not stored",
             claim.session
         );
-        return Err(UsageError { message }.into());
+        return Err(wrong(message).into());
     }
     let typed = with_earlier(typed, &earlier, &claim.story.app, claim.slo.as_ref());
-    let surroundings = local::surroundings().context("could not find the current folder")?;
-    let wrong = |message: String| UsageError { message };
     let (plan, reached) = resolve(&typed, &surroundings)?;
     let differs = |(values, flag)| planned::differs(values, flag, Language::DATA);
     let differences: Vec<_> = plan::differences(&earlier, &plan).into_iter().map(differs).collect();

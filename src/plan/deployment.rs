@@ -22,8 +22,8 @@ use self::kept::Kept;
 use self::named::in_app;
 pub use self::named::{folders, module_file};
 use self::said::{Pair, Said};
-pub use self::shell::words;
 use self::shell::{expanded, invocations, is_comment, unquoted};
+pub use self::shell::{uncommented, words};
 use crate::server::{ADAPTERS, Adapter, App, FlagNames};
 use crate::terms::FlagPlace;
 

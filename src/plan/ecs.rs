@@ -23,9 +23,10 @@ pub fn commands(name: &ServiceName, beside: &Path) -> Commands {
     }
 }
 
-/// The file in which it is written down what a service was.
+/// The file in which it is written down what a service was. No name has a dot: each service has a
+/// file of its own.
 pub fn record(name: &ServiceName, beside: &Path) -> PathBuf {
-    beside.join("ecs").join(format!("{}-{}.json", name.cluster, name.service))
+    beside.join("ecs").join(format!("{}.{}.json", name.cluster, name.service))
 }
 
 #[cfg(test)]
@@ -35,10 +36,17 @@ mod tests {
     #[test]
     fn it_is_changed_and_put_back_by_the_same_record() {
         let made = commands(&"prod/shop/web".parse().unwrap(), Path::new("/store dir"));
-        let record = "--record '/store dir/ecs/prod-shop.json'";
+        let record = "--record '/store dir/ecs/prod.shop.json'";
         assert_eq!(made.apply, format!("exec \"$SWEETSPOT\" __ecs apply prod/shop/web {record}"));
         let check = made.check.unwrap();
         assert_eq!(check, format!("exec \"$SWEETSPOT\" __ecs check prod/shop/web {record}"));
         assert_eq!(made.restore, format!("exec \"$SWEETSPOT\" __ecs restore {record}"));
+    }
+
+    #[test]
+    fn no_two_services_have_one_record() {
+        let of = |name: &str| record(&name.parse().unwrap(), Path::new("store"));
+        assert_ne!(of("a-b/c"), of("a/b-c"));
+        assert_eq!(of("a/b"), of("a/b/web"), "of a service, whichever container is tuned");
     }
 }

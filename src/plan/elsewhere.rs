@@ -78,6 +78,9 @@ impl fmt::Debug for Remote {
 pub struct AskedRemote {
     pub remote: Remote,
     pub source: PlanSource,
+    /// The number of workers that the user's own variable says, where nothing else has a place for
+    /// it; `None`: any number can be tried, or what stands for today's is the only one.
+    pub only_workers: Option<u16>,
 }
 
 impl AskedRemote {

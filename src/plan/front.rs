@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::deployment::{Deployment, words};
+use super::deployment::{Deployment, uncommented, words};
 use super::settings::Sourced;
 use crate::terms::{ConnectionMode, PlanSource, ReverseProxy};
 
@@ -33,7 +33,10 @@ fn nearest(folder: &Path, deployment: &Deployment) -> Option<(ReverseProxy, &'st
         return Some((ReverseProxy::Thruster, "bin/thrust"));
     }
     let kamal = "config/deploy.yml";
-    let has_none = |line: &str| line.trim().strip_prefix("proxy:").map(str::trim) == Some("false");
+    let has_none = |line: &str| {
+        let value = line.trim().strip_prefix("proxy:").map(uncommented);
+        value.is_some_and(|words| words.eq(["false"]))
+    };
     let has_proxy = |text: String| !text.lines().any(has_none);
     let text = fs::read_to_string(folder.join(kamal)).ok()?;
     has_proxy(text).then_some((ReverseProxy::KamalProxy, kamal))
@@ -77,6 +80,11 @@ mod tests {
             (&[("Dockerfile", plain), thrust], None),
             (&[("Dockerfile", plain), thrust, deploy], Some((KamalProxy, "config/deploy.yml"))),
             (&[("config/deploy.yml", "servers:\n  web:\n    proxy: false\n")], None),
+            (&[("config/deploy.yml", "proxy: false # our own nginx\n")], None),
+            (
+                &[("config/deploy.yml", "proxy: # false\n  host: shop.example\n")],
+                Some((KamalProxy, "config/deploy.yml")),
+            ),
             (
                 &[("Procfile", "worker: rake jobs\nweb: bundle exec thrust puma\n")],
                 Some((Thruster, "Procfile")),

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::deployment::uncommented;
 use super::elsewhere::{Commands, quoted, shell_quoted};
 use super::remote_error::RemoteError;
 
@@ -98,7 +99,8 @@ fn find(destination: Option<&str>, folder: &Path) -> Result<Found, RemoteError> 
         let text = fs::read_to_string(path);
         let text = text.map_err(|_| RemoteError::NoKamal { path: path.clone() })?;
         let named = text.lines().filter_map(|line| line.strip_prefix("primary_role:")).next_back();
-        let named = named.map(|it| it.trim().trim_matches(['"', '\'']).to_string());
+        let named = named.and_then(|it| uncommented(it).next());
+        let named = named.map(|it| it.trim_matches(['"', '\'']).to_string());
         role = named.filter(|it| is_name(it)).unwrap_or(role);
     }
     let lock = fs::read_to_string(folder.join("Gemfile.lock")).unwrap_or_default();
@@ -171,5 +173,22 @@ v=${v%%_replaced_*}
         assert!(made.apply.contains("bin/kamal app boot --primary --roles app "));
         assert!(made.restore.contains(" --destination staging --version"));
         assert_eq!(made.files.len(), 3);
+    }
+
+    #[test]
+    fn the_primary_role_is_read_up_to_its_comment() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        for (line, role) in [
+            ("primary_role: app # web", "app"),
+            ("primary_role: \"app\"\t# web", "app"),
+            ("primary_role: # app", "web"),
+            ("# primary_role: app", "web"),
+        ] {
+            std::fs::write(folder.path().join("config/deploy.yml"), format!("{line}\n")).unwrap();
+            let made = commands_of(folder.path(), None).unwrap();
+            let expected = format!(" --roles {role} ");
+            assert!(made.restore.contains(&expected), "{line}: {}", made.restore);
+        }
     }
 }

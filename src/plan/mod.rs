@@ -59,7 +59,7 @@ pub use file::{PlanFile, parse};
 pub(crate) use options::Form;
 pub use options::{Key, Typed};
 pub(crate) use range::parse_counts;
-pub(crate) use rerun::{differences, with_earlier, without_knobs};
+pub(crate) use rerun::{differences, lacks_commands, with_earlier, without_knobs};
 pub use resolve::resolve;
 pub use run_as::{Invoker, caller};
 pub(crate) use server::own_program;

@@ -14,7 +14,7 @@ use super::record::Subject;
 use super::settings::{Settings, Sourced, flag, hidden};
 use super::start;
 use super::suggest::closest;
-use crate::server::command::places;
+use crate::server::command::{has_place, places};
 use crate::server::pods::{PodTemplate, uses};
 use crate::server::{App, FOR_PODS, Framework, Proxy};
 use crate::terms::PlanSource;
@@ -86,8 +86,29 @@ pub fn only_workers(app: &App) -> Option<u16> {
     if app.pods.is_none() || uses(&app.env, "workers") {
         return None;
     }
-    let named = app.env.get(WEB_CONCURRENCY).and_then(|text| text.trim().parse::<u16>().ok());
-    Some(named.filter(|count| *count > 0).unwrap_or(1))
+    Some(given_workers(&app.env).unwrap_or(1))
+}
+
+/// The number of workers that the user's own variable says; `None`: it is not there, or no number.
+fn given_workers(variables: &BTreeMap<String, String>) -> Option<u16> {
+    let text = variables.get(WEB_CONCURRENCY)?;
+    text.trim().parse::<u16>().ok().filter(|count| *count > 0)
+}
+
+/// Makes a place of the number of workers that the user's own variable says, where there is no
+/// other, and returns that number, the only one there is to try. So today's setting keeps its own,
+/// and what is written down in the end has the variable. `None`: there is a place already, or no
+/// number.
+pub fn with_place_for_workers(
+    variables: &mut BTreeMap<String, String>,
+    command: &str,
+) -> Option<u16> {
+    if has_place(command, "workers") || uses(variables, "workers") {
+        return None;
+    }
+    let count = given_workers(variables)?;
+    variables.insert(WEB_CONCURRENCY.to_string(), "{workers}".to_string());
+    Some(count)
 }
 
 /// Other braces are a value's own; a slip is not.

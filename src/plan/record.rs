@@ -40,7 +40,7 @@ impl Subject {
         if let Some(asked) = &self.cluster {
             return Records(of_cluster(asked, &self.app.value.folder));
         }
-        if let Some(AskedRemote { remote, source }) = &self.remote {
+        if let Some(AskedRemote { remote, source, .. }) = &self.remote {
             let (by_kamal, destination, service) = match &remote.by {
                 Platform::Any => (false, None, None),
                 Platform::Kamal { destination } => (true, destination.clone(), None),

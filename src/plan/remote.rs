@@ -74,7 +74,7 @@ pub fn subject(
     }
     let (folder, folder_source) = start::folder(settings)?;
     let beside = store.parent().unwrap_or(&folder);
-    let variables = match by {
+    let mut variables = match by {
         Platform::Any => env.value.clone(),
         Platform::Kamal { .. } | Platform::Ecs(_) => pods::with_usual(env.value.clone()),
     };
@@ -93,11 +93,8 @@ pub fn subject(
         }
     };
     let commands = with_observe(settings, commands)?;
-    let today = settings.get(Key::Today).map(|given| given.read(configuration)).transpose()?;
-    let deployed = || today_of(&Deployment::read(&folder));
-    // A destination's own configuration may say otherwise.
-    let is_known = by == Platform::Kamal { destination: None };
-    let today = today.map(|it| it.value).or_else(|| is_known.then(deployed).flatten());
+    let only_workers = pods::with_place_for_workers(&mut variables, &commands.apply);
+    let today = today(settings, &by, &folder)?;
     let public = settings.get(Key::AllowPublic).map(|it| it.choice(&SWITCH)).transpose()?;
     let allows_public = public.is_some_and(|it| it.value);
     let one = Configuration::new(1, 1).expect("one of each can run");
@@ -123,7 +120,7 @@ pub fn subject(
         probe: Sourced::default(false),
         run_as: None,
         cluster: None,
-        remote: Some(AskedRemote { remote, source: asked.source() }),
+        remote: Some(AskedRemote { remote, source: asked.source(), only_workers }),
     }))
 }
 
@@ -178,11 +175,27 @@ fn with_observe(settings: &Settings<'_>, own: Commands) -> Result<Commands, Plan
     Ok(Commands { observe: given.or(own.observe), ..own })
 }
 
+/// What it runs with before anything is changed: as the user says, else as Kamal's configuration
+/// does; `None`: neither says it.
+fn today(
+    settings: &Settings<'_>,
+    by: &Platform,
+    folder: &Path,
+) -> Result<Option<Configuration>, PlanError> {
+    let said = settings.get(Key::Today).map(|given| given.read(configuration)).transpose()?;
+    let deployed = || today_of(&Deployment::read(folder));
+    // A destination's own configuration may say otherwise.
+    let is_known = *by == Platform::Kamal { destination: None };
+    Ok(said.map(|it| it.value).or_else(|| is_known.then(deployed).flatten()))
+}
+
 /// What the files that deploy an app say that it runs with.
 fn today_of(deployment: &Deployment) -> Option<Configuration> {
-    let number = |name: &str| deployment.variables.get(name)?.0.parse::<u16>().ok();
-    let threads = number("RAILS_MAX_THREADS")?;
-    Configuration::new(number("WEB_CONCURRENCY").unwrap_or(1), threads).ok()
+    let said = |name: &str| deployment.variables.get(name).map(|(text, _)| text.parse::<u16>());
+    // Who says nothing of workers runs one; what `auto` comes to is not seen here.
+    let workers = said("WEB_CONCURRENCY").unwrap_or(Ok(1)).ok()?;
+    let threads = said("RAILS_MAX_THREADS")?.ok()?;
+    Configuration::new(workers, threads).ok()
 }
 
 fn command(text: &str) -> Result<String, RemoteError> {
@@ -226,7 +239,7 @@ fn configuration(text: &str) -> Result<Configuration, RemoteError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Typed;
+    use crate::plan::{Surroundings, Typed, resolve};
     use crate::terms::PlanSource;
 
     fn subject_of(more: &[(Key, &str)]) -> Result<Option<Subject>, PlanError> {
@@ -269,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn how_many_workers_auto_comes_to_is_not_known() {
+        for (said, expected) in [
+            ("RAILS_MAX_THREADS: 5\n    WEB_CONCURRENCY: 2", Configuration::new(2, 5).ok()),
+            ("RAILS_MAX_THREADS: 5", Configuration::new(1, 5).ok()),
+            ("RAILS_MAX_THREADS: 5\n    WEB_CONCURRENCY: auto", None),
+            ("WEB_CONCURRENCY: 2", None),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::create_dir(folder.path().join("config")).unwrap();
+            let text = format!("env:\n  clear:\n    {said}\n");
+            std::fs::write(folder.path().join("config/deploy.yml"), text).unwrap();
+            assert_eq!(today_of(&Deployment::read(folder.path())), expected, "{said}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_with_the_way_out() {
         let with = |key: Key, text: &'static str| {
             let rest = WHOLE.into_iter().filter(move |(other, _)| *other != key);
@@ -292,5 +321,40 @@ mod tests {
         }
         let today = subject_of(&[&WHOLE[..], &[(Key::Today, "2 x 5")]].concat()).unwrap().unwrap();
         assert_eq!(today.remote.unwrap().remote.today, Configuration::new(2, 5).ok());
+    }
+
+    #[test]
+    fn workers_that_a_variable_gives_are_the_only_number_and_filled_in_like_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        let deployed = "env:\n  clear:\n    WEB_CONCURRENCY: 2\n    RAILS_MAX_THREADS: 5\n";
+        std::fs::write(folder.path().join("config/deploy.yml"), deployed).unwrap();
+        let surroundings = Surroundings::of_test(folder.path(), []);
+        let kamal = Typed::default().with(Key::Kamal, "true");
+        let apply = Typed::default()
+            .with(Key::Apply, "run {threads}")
+            .with(Key::Restore, "undo")
+            .with(Key::Today, "2x5");
+        for typed in [kamal, apply] {
+            let typed = typed
+                .with(Key::Url, "http://app1:3000")
+                .with(Key::Cpus, "4")
+                .with(Key::Memory, "8GiB")
+                .with(Key::Env, "WEB_CONCURRENCY=4");
+            let plan = resolve(&typed, &surroundings).unwrap();
+            let workers: Vec<u16> = plan.workers.iter().map(|count| count.get()).collect();
+            assert_eq!((workers, plan.threads.len() > 1), (vec![4], true));
+            assert_eq!(plan.app.env["WEB_CONCURRENCY"], "{workers}");
+            assert_eq!(plan.remote.unwrap().today, Configuration::new(2, 5).ok());
+            for other in ["3", "1..4"] {
+                let error = resolve(&typed.clone().with(Key::Workers, other), &surroundings);
+                let error = error.unwrap_err().to_string();
+                assert!(error.contains("--env WEB_CONCURRENCY={workers}"), "{error}");
+            }
+            resolve(&typed.clone().with(Key::Workers, "4"), &surroundings).unwrap();
+            let none = typed.with(Key::Env, "WEB_CONCURRENCY=auto");
+            let plan = resolve(&none, &surroundings).unwrap();
+            assert_eq!(plan.app.env["WEB_CONCURRENCY"], "auto", "no number is known");
+        }
     }
 }

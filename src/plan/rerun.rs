@@ -2,18 +2,41 @@
 //! store does not keep has to be given by the user.
 //!
 //! In: the records of the session's plan, and what was typed. Out: what to resolve, and afterwards
-//! where the plan that came of it is another one. Computes only.
+//! where the plan that came of it is another one. Reads the plan file, and computes.
 
+use std::path::Path;
 use std::time::Duration;
 
+use super::error::PlanError;
+use super::settings::Settings;
 use super::{Key, Plan, Typed};
 use crate::terms::{
-    Allowance, Arrivals, Bytes, PlanRecord, PlanSource, PlannedTarget, PlannedValue, Slo,
-    differing_values, format_duration,
+    Allowance, Arrivals, Bytes, PlanRecord, PlanSource, PlannedGoal, PlannedTarget, PlannedValue,
+    Slo, differing_values, format_duration,
 };
 
 /// Two values of one kind, and the flag that gives the first.
 pub type Difference<'a> = ([Option<&'a PlannedValue>; 2], &'static str);
+
+/// Was the app changed by commands of the user's which are neither typed now nor in the plan file?
+/// `folder`: the current one.
+///
+/// # Errors
+/// The plan file is wrong, or the one that is named does not exist.
+pub fn lacks_commands(
+    typed: &Typed,
+    earlier: &[PlanRecord],
+    folder: &Path,
+) -> Result<bool, PlanError> {
+    let is_applied = |it: &PlanRecord| {
+        matches!(it.value, PlannedValue::Remote { by_kamal: false, service: None, .. })
+    };
+    if !earlier.iter().any(is_applied) {
+        return Ok(false);
+    }
+    let settings = Settings::find(typed, folder)?;
+    Ok(settings.get(Key::Apply).is_none())
+}
 
 /// What was typed, with everything added that the session was given and the store has kept. `app`
 /// is the session's folder, `slo` the goal of the targets without one of their own, as it was
@@ -33,6 +56,7 @@ pub fn with_earlier(
         // What was found or is a default is found again; the default timeout grows with the goal.
         let is_given = matches!(source, PlanSource::Flag | PlanSource::PlanFile { .. });
         match value {
+            timeout if is_outgrown(timeout, slo) => {}
             PlannedValue::Timeout { seconds } => {
                 let timeout = Duration::from_secs_f64(*seconds);
                 give(&mut typed, Key::Timeout, format_duration(timeout));
@@ -73,6 +97,14 @@ pub fn with_earlier(
     typed
 }
 
+/// Is it a timeout that the goal reached once that was settled by measuring? A plan that gives both
+/// is refused.
+fn is_outgrown(value: &PlannedValue, slo: Option<&Slo>) -> bool {
+    let PlannedValue::Timeout { seconds } = value else { return false };
+    let limit = slo.and_then(Slo::longest_limit);
+    limit.is_some_and(|limit| Duration::from_secs_f64(*seconds) <= limit)
+}
+
 /// Gives what runs in a cluster and what sends it load, where the value is of these.
 fn give_of_cluster(typed: &mut Typed, value: &PlannedValue) {
     match value {
@@ -80,9 +112,10 @@ fn give_of_cluster(typed: &mut Typed, value: &PlannedValue) {
             give(typed, Key::Deployment, name.clone());
             namespace.iter().for_each(|it| give(typed, Key::Namespace, it.clone()));
         }
-        PlannedValue::PodsOf { image, port, namespace, cuts, .. } => {
+        PlannedValue::PodsOf { image, port, namespace, cuts, at_once } => {
             let cuts: Vec<String> = cuts.iter().map(u16::to_string).collect();
             give(typed, Key::Pods, cuts.join(","));
+            give(typed, Key::Parallel, at_once.to_string());
             give(typed, Key::Image, image.clone());
             give(typed, Key::Port, port.to_string());
             namespace.iter().for_each(|it| give(typed, Key::Namespace, it.clone()));
@@ -158,21 +191,33 @@ fn flag_of(value: &PlannedValue) -> Option<&'static str> {
 /// Where the plan is another one than the earlier: the earlier value and the plan's, and the flag
 /// that makes them one.
 pub fn differences<'a>(earlier: &'a [PlanRecord], plan: &'a Plan) -> Vec<Difference<'a>> {
-    use PlannedValue::{Cores, Memory};
+    use PlannedValue::{Cores, Headers, Memory};
     let all = differing_values(earlier, &plan.records, |value| flag_of(value).is_some());
-    // All of a machine is another amount on another machine.
-    let is_all = |values: &[Option<&PlannedValue>; 2]| {
-        matches!(
-            values,
-            [Some(Cores(Allowance::All(_))), Some(Cores(Allowance::All(_)))]
-                | [Some(Memory(Allowance::All(_))), Some(Memory(Allowance::All(_)))]
-        )
+    let slo = match &plan.goal {
+        PlannedGoal::Given(slo) => Some(slo),
+        PlannedGoal::FromUnloaded => None,
+    };
+    let is_same = |values: &[Option<&PlannedValue>; 2]| match values {
+        // All of a machine is another amount on another machine.
+        [Some(Cores(Allowance::All(_))), Some(Cores(Allowance::All(_)))]
+        | [Some(Memory(Allowance::All(_))), Some(Memory(Allowance::All(_)))] => true,
+        [Some(Headers(a)), Some(Headers(b))] => in_any_order(a) == in_any_order(b),
+        // It was not given again.
+        [Some(value), _] => is_outgrown(value, slo),
+        _ => false,
     };
     let with_flag = |values: [Option<&'a PlannedValue>; 2]| {
         let flag = values.into_iter().flatten().find_map(flag_of);
         flag.map(|flag| (values, flag))
     };
-    all.into_iter().filter(|values| !is_all(values)).filter_map(with_flag).collect()
+    all.into_iter().filter(|values| !is_same(values)).filter_map(with_flag).collect()
+}
+
+/// Names of headers as a server compares them, in an order of their own.
+fn in_any_order(names: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    names.sort();
+    names
 }
 
 /// A verification asks about workers and threads: knobs that a plan file names are not tried again.
@@ -185,6 +230,7 @@ pub fn without_knobs(mut plan: Plan) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{Surroundings, resolve};
     use crate::terms::{PlanLine, plan_records};
 
     fn printed(lines: &[(&str, &str, &str)]) -> Vec<PlanRecord> {
@@ -196,6 +242,48 @@ mod tests {
 
     fn goal() -> Slo {
         "p95<200ms".parse().unwrap()
+    }
+
+    /// An app's folder beside a folder of programs; both are gone with the first value.
+    fn here() -> (tempfile::TempDir, Surroundings) {
+        let folder = tempfile::tempdir().unwrap();
+        let [app, programs] = ["app", "programs"].map(|name| folder.path().join(name));
+        for (folder, file) in [(&app, "config.ru"), (&programs, "puma")] {
+            std::fs::create_dir(folder).unwrap();
+            std::fs::write(folder.join(file), "run App\n").unwrap();
+        }
+        let surroundings = Surroundings::of_test(app, [programs]);
+        (folder, surroundings)
+    }
+
+    #[test]
+    fn a_timeout_that_the_settled_goal_reached_grows_with_it() {
+        let (_folder, here) = here();
+        let earlier = resolve(&Typed::default(), &here).unwrap().records;
+        let app = here.folder.display().to_string();
+        for (goal, timeout_s) in [("p95<12s,errors<0.1%", 24), ("p95<10s", 20), ("p95<9s", 10)] {
+            let slo: Slo = goal.parse().unwrap();
+            let typed = with_earlier(Typed::default(), &earlier, &app, Some(&slo));
+            let plan = resolve(&typed, &here).unwrap();
+            assert_eq!(plan.timeout, Duration::from_secs(timeout_s), "{goal}");
+            assert!(differences(&earlier, &plan).is_empty(), "{goal}");
+        }
+        let own = Typed::default().with(Key::Slo, "p95<1s").with(Key::Timeout, "5s");
+        let own = resolve(&own, &here).unwrap();
+        let flags: Vec<_> = differences(&earlier, &own).into_iter().map(|(_, flag)| flag).collect();
+        assert_eq!(flags, ["--plan with the plan file"]);
+    }
+
+    #[test]
+    fn headers_are_the_same_in_any_order_and_case() {
+        let (_folder, here) = here();
+        let plan = |headers: [&str; 2]| {
+            resolve(&Typed::default().with_all(Key::Header, headers), &here).unwrap()
+        };
+        let earlier = plan(["X-A: 1", "X-B: 2"]).records;
+        for (headers, differing) in [(["x-b: 2", "X-A: 3"], 0), (["X-B: 2", "X-C: 1"], 1)] {
+            assert_eq!(differences(&earlier, &plan(headers)).len(), differing, "{headers:?}");
+        }
     }
 
     #[test]
@@ -246,6 +334,55 @@ mod tests {
         ] {
             assert_eq!(typed.all(key), [expected]);
         }
+    }
+
+    #[test]
+    fn an_image_is_cut_as_it_was_and_as_many_settings_are_measured_at_once() {
+        let value = PlannedValue::PodsOf {
+            image: "shop:1".into(),
+            port: 3000,
+            namespace: Some("web".into()),
+            cuts: vec![1, 2],
+            at_once: 3,
+        };
+        let records = [PlanRecord { value, source: PlanSource::Flag }];
+        let typed = with_earlier(Typed::default(), &records, "/srv/shop", None);
+        for (key, expected) in [
+            (Key::Image, "shop:1"),
+            (Key::Port, "3000"),
+            (Key::Namespace, "web"),
+            (Key::Pods, "1,2"),
+            (Key::Parallel, "3"),
+        ] {
+            assert_eq!(typed.all(key), [expected]);
+        }
+    }
+
+    #[test]
+    fn commands_of_the_users_may_be_typed_again_or_stand_in_the_plan_file_of_this_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan_file = folder.path().join("sweetspot.toml");
+        let changed = |by_kamal: bool| {
+            let value = PlannedValue::Remote {
+                url: "http://app1:3000/".into(),
+                by_kamal,
+                destination: None,
+                is_asked_when_ready: false,
+                service: None,
+                from: None,
+            };
+            [PlanRecord { value, source: PlanSource::PlanFile { line: 1 } }]
+        };
+        let lacks = |typed: &Typed, by_kamal| {
+            lacks_commands(typed, &changed(by_kamal), folder.path()).unwrap()
+        };
+        let (nothing, again) = (Typed::default(), Typed::default().with(Key::Apply, "run"));
+        assert_eq!([lacks(&nothing, false), lacks(&again, false)], [true, false]);
+        assert!(!lacks(&nothing, true), "Kamal's commands are no user's");
+        std::fs::write(&plan_file, "cpus = 2\n").unwrap();
+        assert!(lacks(&nothing, false));
+        std::fs::write(&plan_file, "apply = \"run {workers}\"\n").unwrap();
+        assert!(!lacks(&nothing, false));
     }
 
     #[test]

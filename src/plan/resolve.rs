@@ -74,7 +74,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let most_cores = cores.value.unwrap_or(surroundings.cores);
     let own = subject.cluster.as_ref().and_then(|asked| asked.cluster.own.as_ref());
     let cuts = own.map_or_else(|| vec![1], |own| own.cuts.clone());
-    let workers = workers(&settings, app, &cuts, (most_cores, has_threads))?;
+    let workers = workers(&settings, &subject, &cuts, (most_cores, has_threads))?;
     let threads = threads(&settings, server, has_threads)?;
     let asked = targets(&settings, app)?;
     let targets = &asked.targets;
@@ -324,14 +324,17 @@ fn memory(
     })
 }
 
-/// By default as many as usual; where nothing has a place for their number, the one that stands for
-/// today's.
+/// By default as many as usual; where nothing has a place for their number, the one that a variable
+/// of the user's says, else the one that stands for today's.
 fn workers(
     settings: &Settings<'_>,
-    app: &App,
+    subject: &Subject,
     cuts: &[u16],
     (cores, has_threads): (Cores, bool),
 ) -> Result<Sourced<Vec<Workers>>, PlanError> {
+    let app = &subject.app.value;
+    let named = subject.remote.as_ref().and_then(|asked| asked.only_workers);
+    let of_remote = named.map(|count| (count, start::NO_WORKERS));
     let of_command = app.command.as_ref().filter(|it| !it.uses(&app.env, "workers"));
     let of_command = of_command.map(|it| (it.today.workers.get(), start::NO_WORKERS));
     let of_pods = pods::only_workers(app).map(|count| (count, pods::NO_WORKERS));
@@ -339,15 +342,18 @@ fn workers(
     {
         return Err(given.problem(problem.clone()));
     }
-    let only = of_command.or(of_pods);
+    let only = of_command.or(of_remote).or(of_pods);
     let default = match &only {
         Some((count, _)) => vec![*count],
         None => cuts::shared(usual_workers(cores, has_threads), cuts),
     };
     let counts = or_default(settings.get(Key::Workers), default, |given| {
         let counts = given.read(parse_counts)?;
+        let is_another = named.is_some_and(|count| counts.value != [count]);
         match only {
-            Some((_, problem)) if counts.value.len() > 1 => Err(given.problem(problem)),
+            Some((_, problem)) if is_another || counts.value.len() > 1 => {
+                Err(given.problem(problem))
+            }
             _ => Ok(counts),
         }
     })?;

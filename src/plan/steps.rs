@@ -126,7 +126,7 @@ mod tests {
         let all = of(&url, "");
         let (first, last) = (&all[0], all.last().unwrap());
         let (First, StepKind::NoteService { file }) = first else { panic!("{first:?}") };
-        assert!(file.ends_with("ecs/prod-shop.json"), "{file}");
+        assert!(file.ends_with("ecs/prod.shop.json"), "{file}");
         assert_eq!(last, &(AtEnd, StepKind::PutServiceBack));
     }
 }

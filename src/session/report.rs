@@ -37,6 +37,8 @@ pub enum ReportError {
     BadFormat { text: String, known: String },
     #[error("only one report can go to standard output; give the others a file: {format}=PATH")]
     TwoOnStandardOutput { format: &'static str },
+    #[error("both {first} and {second} would go to {path}; give each a file of its own")]
+    TwoInOneFile { first: &'static str, second: &'static str, path: String },
 }
 
 /// Which session is meant.
@@ -100,9 +102,9 @@ impl Output {
         }
         let plain = Style { language: style.language, ..Style::PLAIN };
         let content = rendered(story, self.format, plain);
-        match self.format == Format::Markdown && is_job_summary(path) {
-            true => files::append(path, content.as_bytes()),
-            false => files::replace(path, content.as_bytes()),
+        match self.format {
+            Format::Markdown => put_markdown(path, &content, job_summary().as_deref()),
+            _ => files::replace(path, content.as_bytes()),
         }
     }
 }
@@ -121,13 +123,31 @@ pub fn write_file(path: &Path, content: &str) -> Result<(), ReportError> {
     files::replace(path, content.as_bytes()).map_err(|source| could_not_write(path, source))
 }
 
+/// As [`write_file`] for Markdown, which is added to a CI job's summary where the file is that.
+///
+/// # Errors
+/// [`ReportError::Write`]: what was there is as it was.
+pub fn write_markdown(path: &Path, content: &str) -> Result<(), ReportError> {
+    let written = put_markdown(path, content, job_summary().as_deref());
+    written.map_err(|source| could_not_write(path, source))
+}
+
 fn could_not_write(path: &Path, source: io::Error) -> ReportError {
     ReportError::Write { path: path.display().to_string(), source }
 }
 
-/// The file in which the steps of a CI job put their summaries, one after the other.
-fn is_job_summary(path: &Path) -> bool {
-    std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| Path::new(&summary) == path)
+/// Adds Markdown to the file of summaries, and replaces any other.
+fn put_markdown(path: &Path, content: &str, job_summary: Option<&Path>) -> io::Result<()> {
+    match job_summary == Some(path) {
+        true => files::append(path, content.as_bytes()),
+        false => files::replace(path, content.as_bytes()),
+    }
+}
+
+/// The file in which the steps of a CI job put their summaries, one after the other; `None` outside
+/// of one.
+fn job_summary() -> Option<PathBuf> {
+    std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
 }
 
 /// The formats' names, with commas.
@@ -287,17 +307,29 @@ fn rendered(story: &Story, format: Format, style: Style) -> String {
 /// Refuses what cannot be written together, before anything is measured or written.
 ///
 /// # Errors
-/// Two reports for standard output.
+/// Two reports for standard output, or for one file.
 pub fn check(outputs: &[Output]) -> Result<(), ReportError> {
-    match outputs.iter().filter(|output| output.path.is_none()).nth(1) {
-        Some(second) => Err(ReportError::TwoOnStandardOutput {
-            format: Format::ALL
-                .iter()
-                .find(|(_, format)| *format == second.format)
-                .map_or("FORMAT", |(name, _)| *name),
-        }),
-        None => Ok(()),
+    if let Some(second) = outputs.iter().filter(|output| output.path.is_none()).nth(1) {
+        return Err(ReportError::TwoOnStandardOutput { format: name(second.format) });
     }
+    let place = |output: &Output| output.path.as_deref().map(same_however_spelled);
+    let clash = outputs.iter().enumerate().find_map(|(at, one)| {
+        let path = one.path.as_ref()?.display().to_string();
+        let other = outputs[at + 1..].iter().find(|other| place(other) == place(one))?;
+        let (first, second) = (name(one.format), name(other.format));
+        Some(ReportError::TwoInOneFile { first, second, path })
+    });
+    clash.map_or(Ok(()), Err)
+}
+
+fn name(format: Format) -> &'static str {
+    let found = Format::ALL.iter().find(|(_, known)| *known == format);
+    found.map_or("FORMAT", |(name, _)| *name)
+}
+
+/// `a` and `./a` are one file. Links are not looked through.
+fn same_however_spelled(file: &Path) -> PathBuf {
+    std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())
 }
 
 /// What should be said beside a report of this session; `None` when it ended well.
@@ -310,5 +342,39 @@ pub fn remark(story: &Story) -> Option<&'static str> {
             Some("no trial of this session is valid: the report concludes nothing")
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn no_report_goes_where_another_one_goes() {
+        let said = |texts: &[&str]| {
+            let outputs: Vec<Output> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            check(&outputs).map_err(|error| error.to_string())
+        };
+        assert_eq!(said(&["html=a", "markdown=b", "text", "csv=c/"]), Ok(()));
+        let expected = "both html and markdown would go to a; give each a file of its own";
+        assert_eq!(said(&["html=a", "text=b", "markdown=./a"]).unwrap_err(), expected);
+        assert!(said(&["csv=c/", "csv=c"]).is_err());
+        assert!(said(&["text", "html=a", "csv"]).unwrap_err().contains("standard output"));
+    }
+
+    #[test]
+    fn markdown_is_added_to_a_jobs_summary_and_replaces_any_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [summary, page] = ["summary.md", "page.md"].map(|name| folder.path().join(name));
+        for text in ["one\n", "two\n"] {
+            put_markdown(&summary, text, Some(&summary)).unwrap();
+            put_markdown(&page, text, Some(&summary)).unwrap();
+        }
+        let read = |path: &Path| fs::read_to_string(path).unwrap();
+        assert_eq!([read(&summary), read(&page)], ["one\n\ntwo\n", "two\n"]);
+        put_markdown(&summary, "three\n", None).unwrap();
+        assert_eq!(read(&summary), "three\n", "outside of a job");
     }
 }

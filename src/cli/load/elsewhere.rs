@@ -65,7 +65,8 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
     let has_user = typed.iter().any(|word| apart(word).0 == USER);
     let mut words = typed.iter();
     while let Some(word) = words.next() {
-        let (name, joined) = apart(word);
+        let word = unbundled(word);
+        let (name, joined) = apart(&word);
         let joined = joined.map(str::to_string);
         if let Some((_, has_value)) = OURS.iter().find(|(ours, _)| *ours == name) {
             if *has_value && joined.is_none() {
@@ -80,13 +81,13 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
             format!("{folder}{file}")
         };
         if !is_file && !is_secret {
-            match without_user(word) {
+            match without_user(&word) {
                 // Another one that is typed comes before it.
                 Some((bare, _)) if has_user => arguments.push(bare),
                 Some((bare, user)) => {
                     arguments.extend([bare, USER.to_string(), format!("@{}", add(user))]);
                 }
-                None => arguments.push(word.clone()),
+                None => arguments.push(word),
             }
             continue;
         }
@@ -103,6 +104,14 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
         arguments.extend([name.to_string(), given]);
     }
     Ok((arguments, files))
+}
+
+/// A word without the flag of ours that another short option stands behind in it: `-Hx` of `-qHx`.
+fn unbundled(word: &str) -> String {
+    match word.strip_prefix("-q") {
+        Some(behind) if !behind.is_empty() => format!("-{behind}"),
+        _ => word.to_string(),
+    }
 }
 
 /// Option and value that stand in one word: `--data=x`, `-dx`.
@@ -183,6 +192,26 @@ mod tests {
         let (arguments, files) = of(&typed("-ojson=x http://shop/?to=a@b -XPOST"), "/f/").unwrap();
         assert_eq!(arguments.join(" "), "http://shop/?to=a@b -XPOST");
         assert!(files.is_empty());
+    }
+
+    #[test]
+    fn an_option_that_stands_behind_a_flag_in_one_word_is_that_option() {
+        for (words, rest, secret) in [
+            ("-qH X-Key:k3y -q", "-H @/f/file0", Some("X-Key:k3y")),
+            ("-qHX-Key:k3y", "-H @/f/file0", Some("X-Key:k3y")),
+            ("-qd={}", "-d @/f/file0", Some("{}")),
+            ("-qo json shop:80 -qojson", "shop:80", None),
+            ("-qXPOST shop:80 --quiet", "-XPOST shop:80", None),
+        ] {
+            let (arguments, files) = of(&typed(words), "/f/").unwrap();
+            let secrets = files.first().map(|(_, text)| text.as_str());
+            assert_eq!((arguments.join(" ").as_str(), secrets), (rest, secret), "{words}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("order.json");
+        fs::write(&path, "{}").unwrap();
+        let (arguments, files) = of(&typed(&format!("-qd @{}", path.display())), "./").unwrap();
+        assert_eq!((arguments.join(" ").as_str(), files[0].1.as_str()), ("-d @./file0", "{}"));
     }
 
     #[test]

@@ -20,6 +20,9 @@ or --place kubernetes        and pods do both";
 
 // No doc comment: clap would take it for the description of the whole command.
 #[derive(Debug, clap::Args)]
+#[command(group(
+    clap::ArgGroup::new("others_send").multiple(true).args(["generators", "from", "image"])
+))]
 pub struct FleetArguments {
     /// Send it from so many programs together, which all get the same arguments: each of them
     /// sends its part, all begin at one moment, and what they record is added up without loss
@@ -53,6 +56,7 @@ pub struct FleetArguments {
 
     /// How long the generators have to gather
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "2m")]
+    #[arg(requires = "others_send")]
     gather: Duration,
 
     /// Send what is ordered here, load after load, in place of the one that is typed
@@ -111,4 +115,43 @@ fn for_hosts(hosts: Vec<Host>, on_loss: OnLoss, typed: &[String]) -> Result<ForH
     let many = ["--generators".to_string(), hosts.len().to_string()];
     let arguments = ["load".to_string()].into_iter().chain(arguments).chain(many).collect();
     Ok(ForHosts { hosts, on_loss, arguments, files })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::options::Options;
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn parse(typed: &str) -> Result<Options, clap::Error> {
+        let words = ["load", "http://shop/", "--rate", "1/s"].into_iter().chain(typed.split(' '));
+        Command::try_parse_from(words).map(|command| command.options)
+    }
+
+    #[test]
+    fn a_time_to_gather_is_for_several_that_send() {
+        for typed in [
+            "--generators 2 --collect 127.0.0.1:7077 --gather 5s",
+            "--generators 2 --collect [::]:7077 --relay --orders 127.0.0.1:1 --gather 5s",
+            "--generators 2 --join collector:7077 --gather 5s",
+            "--from ssh://load1 --from ssh://load2 --gather 5s",
+            "--place kubernetes --image sweetspot:1 --gather 5s",
+            "--place kubernetes --image sweetspot:1 --generators 2 --gather 5s",
+        ] {
+            let options = parse(typed).unwrap_or_else(|error| panic!("{typed}: {error}"));
+            assert_eq!(options.fleet.gather, Duration::from_secs(5), "{typed}");
+        }
+        let alone = parse("--seed 2").unwrap();
+        assert_eq!(alone.fleet.gather, Duration::from_secs(120), "its default needs nobody");
+        let error = parse("--gather 5s").unwrap_err().to_string();
+        let ways = ["--generators", "--from", "--image"];
+        assert!(ways.iter().all(|way| error.contains(way)), "{error}");
+    }
 }

@@ -168,22 +168,27 @@ pub fn words(commands: &str) -> impl Iterator<Item = &str> {
     commands.split(is_between).filter(|word| !word.is_empty())
 }
 
+/// The words of a line up to its comment.
+pub fn uncommented(line: &str) -> impl Iterator<Item = &str> {
+    line.split_whitespace().take_while(|word| !word.starts_with('#'))
+}
+
 /// Each word with the one behind it: `NAME: 3`, `{NAME: "3"}`.
 pub fn pairs(line: &str) -> Vec<Pair> {
     let is_between = |c: char| "\"'=:".contains(c);
-    let code = line.split_whitespace().take_while(|word| !word.starts_with('#'));
-    let words = code.flat_map(|word| word.split(is_between)).filter(|word| !word.is_empty());
+    let words = uncommented(line).flat_map(|word| word.split(is_between));
+    let words = words.filter(|word| !word.is_empty());
     let words: Vec<&str> = words.collect();
     words.windows(2).map(|pair| (pair[0].to_string(), pair[1].to_string())).collect()
 }
 
-/// A word with the shell's variables put in, `$NAME` and `${NAME:-3}`; `None` where one has no
-/// value.
+/// A word with the shell's variables put in, `$NAME`, `${NAME:-3}` and `${NAME:-${OTHER:-3}}`;
+/// `None` where one has no value.
 pub fn expanded(text: &str, of: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let Some((before, rest)) = text.split_once('$') else { return Some(text.to_string()) };
     let (name, default, after) = match rest.strip_prefix('{') {
         Some(braced) => {
-            let (inside, after) = braced.split_once('}')?;
+            let (inside, after) = up_to_its_brace(braced)?;
             let name = inside.split(|c| !is_name(c)).next()?;
             (name, inside[name.len()..].trim_start_matches(':').strip_prefix('-'), after)
         }
@@ -192,8 +197,23 @@ pub fn expanded(text: &str, of: &dyn Fn(&str) -> Option<String>) -> Option<Strin
             (&rest[..end], None, &rest[end..])
         }
     };
-    let value = of(name).or_else(|| default.map(str::to_string))?;
+    let value = match of(name) {
+        Some(value) => value,
+        None => expanded(default?, of)?,
+    };
     Some(format!("{before}{value}{}", expanded(after, of)?))
+}
+
+/// What stands behind a variable's opening brace: up to the one that closes it, and after that. Its
+/// default may have variables with braces of their own.
+fn up_to_its_brace(braced: &str) -> Option<(&str, &str)> {
+    let mut depth = 1;
+    let (end, _) = braced.char_indices().find(|(at, c)| {
+        let opens = *c == '{' && braced[..*at].ends_with('$');
+        depth += i32::from(opens) - i32::from(*c == '}');
+        depth == 0
+    })?;
+    Some((&braced[..end], &braced[end + 1..]))
 }
 
 /// May it stand in a variable's name?
@@ -204,11 +224,13 @@ fn is_name(c: char) -> bool {
 /// The variable that a word consists of: `$NAME`, `${NAME:-3}`.
 pub fn variable(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('$')?;
-    let inside =
-        rest.strip_prefix('{').map(|braced| braced.strip_suffix('}')).unwrap_or(Some(rest))?;
+    let braced = rest.strip_prefix('{');
+    let inside = match braced {
+        Some(braced) => up_to_its_brace(braced).filter(|(_, after)| after.is_empty())?.0,
+        None => rest,
+    };
     let name = inside.split(|c| !is_name(c)).next().filter(|name| !name.is_empty())?;
-    let is_whole = rest.starts_with('{') && !inside.contains('}') || name == inside;
-    is_whole.then_some(name)
+    (braced.is_some() || name == inside).then_some(name)
 }
 
 /// The parts of `least:most`; of a single number both are that. Colons in braces are a variable's
@@ -264,6 +286,24 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(invoked(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_variable_whose_default_is_another_one_has_its_value_or_that_ones() {
+        let of = |name: &str| (name == "SET").then(|| "4".to_string());
+        for (text, expected) in [
+            ("${SET:-${B:-2}}", Some("4")),
+            ("${A:-${B:-2}}s", Some("2s")),
+            ("${A:-${SET:-2}}:${A-$SET}", Some("4:4")),
+            ("${A:-{b}", Some("{b")),
+            ("${A:-${B}}", None),
+            ("${A:-$(nproc)}", None),
+            ("${A:-${B:-2}", None),
+        ] {
+            assert_eq!(expanded(text, &of).as_deref(), expected, "{text}");
+        }
+        assert_eq!(variable("${A:-${B:-2}}"), Some("A"));
+        assert_eq!([variable("${A:-1}${B}"), variable("${A")], [None, None]);
     }
 
     #[test]
