@@ -59,6 +59,7 @@ pub fn tune(
     (found, cluster): (&Found, &Cluster),
     options: RunOptions<'_>,
 ) -> Result<Ended, TuneError> {
+    let plan = &in_context(plan, &found.context);
     // The store first: measuring for minutes and then failing to keep it would be a waste.
     let mut store = Store::open(&plan.store)?;
     let RunOptions { stop, reporters, consent, may_resume } = options;
@@ -73,6 +74,16 @@ pub fn tune(
     let session = session(plan, (place, &mut store), reporters, stop);
     let beside = beside.iter_mut().map(|place| place as &mut dyn Place).collect();
     tune::run(Tune { session, consent: &mut consent, may_resume, beside })
+}
+
+/// The plan with the context that it is carried out in, also where none was named: trials of the
+/// one that was current then do not stand for those of the one that is now.
+fn in_context(plan: &Plan, context: &str) -> Plan {
+    let mut plan = plan.clone();
+    if let Some(cluster) = &mut plan.cluster {
+        cluster.context.get_or_insert_with(|| context.to_string());
+    }
+    plan
 }
 
 /// What the user says to the one question that a tune of an image asks; `None`: it is not asked.
@@ -250,4 +261,26 @@ pub fn restore(found: &Found, deployment: &str, is_confirmed: bool) -> Result<Re
         Lease::release(api, namespace, deployment).map_err(|error| in_words(error.to_string()))?;
     }
     Ok(restored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Key, Typed, resolve};
+
+    #[test]
+    fn a_plan_is_of_the_context_that_it_is_carried_out_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let given = [(Key::Deployment, "shop"), (Key::GeneratorImage, "sweetspot:1")];
+        let typed =
+            given.iter().fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
+        let of = |typed: &Typed, current: &str| {
+            let plan = resolve(typed, &Surroundings::of_test(folder.path(), [])).unwrap();
+            in_context(&plan, current).cluster.and_then(|cluster| cluster.context)
+        };
+        assert_eq!(of(&typed, "staging").as_deref(), Some("staging"));
+        assert_eq!(of(&typed, "other").as_deref(), Some("other"));
+        let named = typed.clone().with(Key::Context, "staging");
+        assert_eq!(of(&named, "other").as_deref(), Some("staging"));
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::iter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ring::hmac::{self, Context, HMAC_SHA256};
 
+use crate::files::with_suffix;
 use crate::plan::{Cluster, OwnPods, Plan, Platform};
 use crate::server::Inspection;
 use crate::store::Key;
@@ -60,7 +61,7 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
         }
         (None, None) => {
             let mut files = Vec::new();
-            list(&plan.app.folder, 0, &mut files);
+            list(&plan.app.folder, &whole(&plan.store), 0, &mut files);
             files.sort();
             files.iter().for_each(|file| hash.add(file));
         }
@@ -135,8 +136,16 @@ pub fn of_verification(session: i64, started_at: &str) -> String {
     hash.text()
 }
 
-/// Appends "path size time" of every source file; folders that apps write to are passed over.
-fn list(folder: &Path, depth: usize, files: &mut Vec<String>) {
+/// The store by its whole path, as an app's folder is named.
+fn whole(store: &Path) -> PathBuf {
+    let folder = store.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    let both = folder.zip(store.file_name());
+    both.map_or_else(|| store.to_path_buf(), |(folder, name)| folder.join(name))
+}
+
+/// Appends "path size time" of every source file; folders that apps write to are passed over, and
+/// so is this store.
+fn list(folder: &Path, store: &Path, depth: usize, files: &mut Vec<String>) {
     const WRITTEN: &[&str] = &["log", "tmp", "node_modules", "storage", "coverage", "vendor"];
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -148,9 +157,9 @@ fn list(folder: &Path, depth: usize, files: &mut Vec<String>) {
         }
         if meta.is_dir() {
             if depth < DEPTH_MAX && !WRITTEN.contains(&name.as_ref()) {
-                list(&entry.path(), depth + 1, files);
+                list(&entry.path(), store, depth + 1, files);
             }
-        } else if meta.is_file() && !is_data(&name) {
+        } else if meta.is_file() && !is_data(&name) && !is_stores(&entry.path(), store) {
             let changed = meta
                 .modified()
                 .ok()
@@ -168,6 +177,11 @@ fn is_data(name: &str) -> bool {
         ".db-turn", ".door",
     ];
     ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// A store may have any name; whatever else lies beside it ends as data does.
+fn is_stores(path: &Path, store: &Path) -> bool {
+    ["", "-key", "-turn"].iter().any(|end| path == with_suffix(store, end))
 }
 
 /// HMAC with SHA-256 (RFC 2104, FIPS 180-4): the same in every version of this program, as a stored
@@ -199,15 +213,16 @@ impl Hash {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
     use crate::place::kubernetes::Template;
     use crate::plan::{Key, Surroundings, Typed, resolve};
-    use crate::server::Obeys;
+    use crate::server::{App, Obeys};
     use crate::terms::{Bytes, Configuration, Cores};
 
-    #[test]
-    fn what_is_seen_of_a_machine_elsewhere_keeps_no_session_from_going_on() {
-        let folder = tempfile::tempdir().unwrap();
+    /// Of an app elsewhere, typed in this folder.
+    fn remote(folder: &Path) -> Plan {
         let given = [
             (Key::Apply, "set {workers} {threads}"),
             (Key::Restore, "undo"),
@@ -217,8 +232,16 @@ mod tests {
         ];
         let typed =
             given.iter().fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
-        let remote = resolve(&typed, &Surroundings::of_test(folder.path(), [])).unwrap();
-        let here = Plan { remote: None, ..remote.clone() };
+        resolve(&typed, &Surroundings::of_test(folder, [])).unwrap()
+    }
+
+    fn of(plan: &Plan, seen: &str, cores: f64) -> String {
+        let machine = Machine {
+            cpu_model: seen.to_string(),
+            cores: Cores::new(cores).unwrap(),
+            memory_bytes: Bytes(2 << 30),
+            kernel: seen.to_string(),
+        };
         let inspection = Inspection {
             current: Configuration::new(1, 1).unwrap(),
             server_version: String::new(),
@@ -228,18 +251,40 @@ mod tests {
             obeys: Obeys::default(),
             remarks: Vec::new(),
         };
-        let of = |plan: &Plan, seen: &str, cores: f64| {
-            let machine = Machine {
-                cpu_model: seen.to_string(),
-                cores: Cores::new(cores).unwrap(),
-                memory_bytes: Bytes(2 << 30),
-                kernel: seen.to_string(),
-            };
-            fingerprint(plan, &machine, &inspection, &[7; 32])
-        };
+        fingerprint(plan, &machine, &inspection, &[7; 32])
+    }
+
+    #[test]
+    fn what_is_seen_of_a_machine_elsewhere_keeps_no_session_from_going_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let remote = remote(folder.path());
+        let here = Plan { remote: None, ..remote.clone() };
         assert_eq!(of(&remote, "seen", 2.0), of(&remote, Machine::UNKNOWN, 2.0));
         assert_ne!(of(&remote, "seen", 2.0), of(&remote, "seen", 4.0));
         assert_ne!(of(&here, "seen", 2.0), of(&here, Machine::UNKNOWN, 2.0));
+    }
+
+    #[test]
+    fn a_store_in_the_apps_folder_keeps_no_session_from_going_on_whatever_it_is_called() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().canonicalize().unwrap();
+        let (app, link) = (at.join("app"), at.join("link"));
+        fs::create_dir(&app).unwrap();
+        symlink(&app, &link).unwrap();
+        let typed = remote(&app);
+        let plan = Plan {
+            remote: None,
+            app: App { folder: app.clone(), ..typed.app.clone() },
+            store: link.join("tune.sqlite"),
+            ..typed
+        };
+        let before = of(&plan, "seen", 2.0);
+        for name in ["tune.sqlite", "tune.sqlite-wal", "tune.sqlite-key", "tune.sqlite-turn"] {
+            fs::write(app.join(name), "ours").unwrap();
+        }
+        assert_eq!(of(&plan, "seen", 2.0), before);
+        fs::write(app.join("tune.sqlite.rb"), "theirs").unwrap();
+        assert_ne!(of(&plan, "seen", 2.0), before, "it only begins as the store does");
     }
 
     #[test]

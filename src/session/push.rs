@@ -83,10 +83,7 @@ pub fn prepare(wanted: &Wanted, allows_public: bool) -> Result<Receiver, Prepare
     }
     let addresses = addresses(&url, allows_public)?;
     let path = if url.is_bare() { PATH } else { &url.path };
-    let text = HEADERS.iter().find_map(|name| env::var(name).ok()).unwrap_or_default();
-    let headers = headers(&text).ok_or_else(|| {
-        usage("OTEL_EXPORTER_OTLP_HEADERS is no list of headers; write name=value,name=value")
-    })?;
+    let headers = headers_set(|name| env::var(name).ok())?;
     let service = env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
     Ok(Receiver {
         peer: Peer {
@@ -132,6 +129,17 @@ pub fn load(receiver: &Receiver, result: &LoadResult<'_>) -> Result<(), PushErro
 
 fn send(receiver: &Receiver, all: &[Metric], at: jiff::Timestamp) -> Result<(), PushError> {
     push::send(receiver, &otlp::document(all, at, &receiver.service), Patience::DEFAULT)
+}
+
+/// The headers that the environment names, whose variables `of` gives. An empty one counts as unset
+/// (OpenTelemetry's "Environment Variable Specification").
+fn headers_set(of: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, PrepareError> {
+    let is_set = |text: &String| !text.trim().is_empty();
+    let set = HEADERS.iter().find_map(|name| Some((name, of(name).filter(is_set)?)));
+    let Some((name, text)) = set else { return Ok(Vec::new()) };
+    headers(&text).ok_or_else(|| {
+        PrepareError::Usage(format!("{name} is no list of headers; write name=value,name=value"))
+    })
 }
 
 /// Reads `name=value,name=value`, values percent-encoded, as OpenTelemetry has it. `None` when it
@@ -218,6 +226,25 @@ mod tests {
         for wrong in ["abc", "=x", "a b=c", "a=b%0d%0ac: d"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_empty_variable_hides_no_headers_and_a_wrong_one_is_named() {
+        let set = |of_metrics: Option<&str>, of_all: Option<&str>| {
+            let of = |name: &str| if name == HEADERS[0] { of_metrics } else { of_all };
+            headers_set(|name| of(name).map(String::from)).map_err(|error| error.to_string())
+        };
+        let pair = |value: &str| vec![("api-key".to_string(), value.to_string())];
+        assert_eq!(set(Some("api-key=a"), Some("api-key=b")), Ok(pair("a")));
+        for empty in [None, Some(""), Some(" ")] {
+            assert_eq!(set(empty, Some("api-key=b")), Ok(pair("b")), "{empty:?}");
+            assert_eq!(set(empty, empty), Ok(Vec::new()), "{empty:?}");
+        }
+        let said = set(Some("s3cret"), Some("api-key=b")).unwrap_err();
+        assert!(said.contains("OTEL_EXPORTER_OTLP_METRICS_HEADERS is no list"), "{said}");
+        let said = set(Some(""), Some("s3cret")).unwrap_err();
+        assert!(said.contains(" OTEL_EXPORTER_OTLP_HEADERS is no list"), "{said}");
+        assert!(!said.contains("s3cret"), "{said}");
     }
 
     #[test]

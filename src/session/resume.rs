@@ -36,8 +36,8 @@ pub fn is_at_a_rate(trial: &TrialSummary) -> bool {
     trial.valid && trial.offered.rate().is_some()
 }
 
-/// The unfinished session of this plan, with its search brought up to date; `None` when there is
-/// none or when what it holds does not fit this program's search any more.
+/// The newest unfinished session of this plan that has trials and whose trials fit this program's
+/// search, with that search brought up to date; `None` when there is none.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -46,14 +46,23 @@ pub fn find(
     fingerprint: &str,
     plan: &SearchPlan,
 ) -> Result<Option<Resumed>, StoreError> {
-    let Some(session) = store.unfinished(fingerprint)? else { return Ok(None) };
-    let events = store.events(session)?;
-    let Some(search) = replay(&events, plan) else { return Ok(None) };
+    for session in store.unfinished(fingerprint)? {
+        let resumed = resumed(session, store.events(session)?, plan);
+        if resumed.is_some() {
+            return Ok(resumed);
+        }
+    }
+    Ok(None)
+}
+
+/// A session with these events, as it goes on; `None` when it has no trial or does not fit.
+fn resumed(session: SessionId, events: Vec<Event>, plan: &SearchPlan) -> Option<Resumed> {
     let trials: Vec<&TrialSummary> = events.iter().filter_map(trial).collect();
     if trials.is_empty() {
-        return Ok(None);
+        return None;
     }
-    Ok(Some(Resumed {
+    let search = replay(&events, plan)?;
+    Some(Resumed {
         session,
         at_s: events.last().map_or(0.0, |event| event.at_s),
         trials: trials.iter().map(|trial| trial.id).max().unwrap_or(0),
@@ -62,7 +71,7 @@ pub fn find(
         warned: events.iter().filter_map(warning).cloned().collect(),
         search,
         events,
-    }))
+    })
 }
 
 /// The search after it was given what the events hold; `None` when it would have asked for

@@ -276,11 +276,12 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
         rps.map(|rps| CapacityEstimate { configuration: setting.configuration, rps })
     };
     let capacity = estimate(&claim.recommended, answer.recommended_rps);
+    let is_current = claim.current_then == claim.recommended.configuration;
     let current = match &claim.current {
         Some(current) => estimate(current, answer.current_rps),
-        None => capacity,
+        // One that held nothing then is not measured again.
+        None => capacity.filter(|_| is_current),
     };
-    let is_current = claim.current_then == claim.recommended.configuration;
     let same = is_current.then_some(Estimate { value: 1.0, low: 1.0, high: 1.0, count: 1 });
     Answer {
         current,
@@ -305,3 +306,49 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
 
 /// How long a verification takes unless the user says otherwise.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Start;
+    use crate::terms::Arrivals;
+
+    #[test]
+    fn a_setting_that_held_nothing_then_is_not_given_what_the_recommended_one_holds() {
+        let at = |workers| Configuration::new(workers, 5).unwrap();
+        let recommended = VerifySetting {
+            configuration: at(3),
+            held_rps: 100.0,
+            starts: vec![Start::concluded(at(3), 100.0, [95.0, 105.0])],
+            clients: None,
+            warm_s: 0.0,
+        };
+        let claim = |current_then| Claim {
+            story: Story::default(),
+            session: 1,
+            slo: None,
+            recommended: recommended.clone(),
+            rate_rps: 95.0,
+            held_then: None,
+            current: None,
+            current_then,
+            unloaded_s: None,
+        };
+        let search = Verify::new(VerifyPlan {
+            recommended: recommended.clone(),
+            rate_rps: 95.0,
+            held_then: None,
+            current: None,
+            arrivals: Arrivals::Poisson,
+            budget: DEFAULT_BUDGET,
+            seed: 1,
+        });
+        let now = Estimate { value: 98.0, low: 92.0, high: 104.0, count: 3 };
+        let answer = VerifyAnswer { recommended_rps: Some(now), ..search.answer() };
+        let printed = |current_then| as_answer(&claim(current_then), &answer);
+        assert_eq!(printed(at(1)).current, None);
+        assert!(printed(at(1)).choice.is_some_and(|choice| choice.gain.is_none()));
+        let same = CapacityEstimate { configuration: at(3), rps: now };
+        assert_eq!(printed(at(3)).current, Some(same), "what ran then is what is recommended");
+    }
+}

@@ -231,12 +231,13 @@ pub fn run(
     let watched = watched(found);
     let origin = Instant::now();
     let mut sampler = Sampler::start(watched, CoreChoice::All);
-    let end = settings.duration.map(|duration| origin + duration);
+    // What no clock will ever show is no end.
+    let end = settings.duration.and_then(|duration| origin.checked_add(duration));
     let mut memory = Memory::walk(&mut sampler);
     let mut shown = 0;
     while settings.count.is_none_or(|count| shown < count) {
-        let interval_end = sampler.interval_start() + settings.interval;
-        let interval_end = end.map_or(interval_end, |end| end.min(interval_end));
+        let interval_end = sampler.interval_start().checked_add(settings.interval);
+        let interval_end = interval_end.into_iter().chain(end).min();
         let is_stopped = wait(&mut sampler, interval_end, stop);
         let mut second = sampler.close(origin);
         let is_over = sampler.is_over();
@@ -273,13 +274,14 @@ pub fn watched(found: Found) -> Watched {
     }
 }
 
-/// Looks until the interval's end; true when the user stopped it, false also when nothing is left.
-fn wait(sampler: &mut Sampler, end: Instant, stop: &StopSignal) -> bool {
+/// Looks until the interval's end, if it has one; true when the user stopped it, false also when
+/// nothing is left.
+fn wait(sampler: &mut Sampler, end: Option<Instant>, stop: &StopSignal) -> bool {
     loop {
         if stop.is_raised() {
             return true;
         }
-        let left = end.saturating_duration_since(Instant::now());
+        let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
         if left.is_zero() || sampler.is_over() {
             return false;
         }
@@ -369,6 +371,26 @@ mod tests {
         ] {
             assert_eq!(role_from_title(is_root, title), expected, "{title}");
         }
+    }
+
+    #[test]
+    fn a_time_that_no_clock_shows_has_no_end() {
+        let settings = |interval: Duration, count: Option<u64>| WatchSettings {
+            subject: Subject::Pid(std::process::id()),
+            interval,
+            count,
+            duration: Some(Duration::MAX),
+        };
+        let (stop, mut shown) = (StopSignal::default(), 0);
+        let brief = settings(Duration::from_millis(1), Some(1));
+        let ended = run(&brief, &stop, &mut |_| {
+            shown += 1;
+            Ok(())
+        });
+        assert_eq!((ended.unwrap(), shown), (Ended::Complete, 1));
+        stop.raise();
+        let ended = run(&settings(Duration::MAX, None), &stop, &mut |_| Ok(()));
+        assert_eq!(ended.unwrap(), Ended::Stopped);
     }
 
     #[test]

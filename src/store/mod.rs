@@ -289,18 +289,19 @@ impl Store {
         }
     }
 
-    /// The newest session of this fingerprint that is still `Running` although its program died.
+    /// The sessions of this fingerprint that are still `Running` although their program died,
+    /// newest first.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn unfinished(&self, fingerprint: &str) -> Result<Option<SessionId>, StoreError> {
-        let found = self.sessions()?.into_iter().find(|row| {
+    pub fn unfinished(&self, fingerprint: &str) -> Result<Vec<SessionId>, StoreError> {
+        let is_meant = |row: &SessionRow| {
             row.state == SessionState::Running
                 && !row.is_alive
                 && row.fault.is_none()
                 && row.head.fingerprint == fingerprint
-        });
-        Ok(found.map(|row| row.id))
+        };
+        Ok(self.sessions()?.into_iter().filter(is_meant).map(|row| row.id).collect())
     }
 
     /// Makes this process the writer of a session whose program died, to go on where it stopped.

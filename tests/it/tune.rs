@@ -473,6 +473,23 @@ fn a_session_that_broke_off_goes_on_where_it_was() {
 }
 
 #[test]
+fn trials_are_taken_up_although_a_later_session_was_killed_before_its_first() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let whole = tune_app(&Plan { store: folder.path().join("whole.db"), ..plan.clone() }, app());
+    let unfinished = first_events(&plan, &whole, 12);
+    let mut store = Store::open(&plan.store).unwrap();
+    let head = store.sessions().unwrap().remove(0).head;
+    let later = store.begin(&head, "2026-01-02T23:59:59Z").unwrap();
+    store.append(later, &whole.events[0]).unwrap();
+    drop(store);
+    let connection = rusqlite::Connection::open(&plan.store).unwrap();
+    connection.execute("UPDATE sessions SET owner = '4194304 1'", []).unwrap();
+    drop(connection);
+    assert_eq!(tune_app(&plan, app()).session.0, unfinished);
+}
+
+#[test]
 fn what_was_measured_without_the_probe_is_not_taken_up_with_it() {
     let folder = TempDir::new().unwrap();
     let plan = plan(&folder);

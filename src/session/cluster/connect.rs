@@ -45,6 +45,8 @@ impl ConnectError {
 pub struct Found {
     pub api: Box<dyn Api>,
     pub namespace: String,
+    /// The name of its context: the one that was asked for, or the current one.
+    pub context: String,
 }
 
 /// The cluster that `kubectl` would use, or another context's. `is_confirmed`: also one that looks
@@ -75,7 +77,8 @@ pub fn connect(
     if let Some(version) = kubernetes::too_old(&version) {
         return Err(ConnectError::TooOld { version });
     }
-    Ok(Found { api: Box::new(client), namespace })
+    let context = client.context.clone();
+    Ok(Found { api: Box::new(client), namespace, context })
 }
 
 /// Whether this name of a context or a namespace has `prod` in it, such as `shop-prod1`; one of

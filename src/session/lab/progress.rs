@@ -106,12 +106,16 @@ impl Progress {
 
     fn write(&self) -> Result<(), ProgressError> {
         let text = serde_json::to_string(&self.kept).unwrap_or_default();
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        make_own_folder(folder)
-            .and_then(|()| replace(&self.path, text.as_bytes()))
+        let made = folder_to_make(&self.path).map_or(Ok(()), make_own_folder);
+        made.and_then(|()| replace(&self.path, text.as_bytes()))
             .map_err(FileError::of("write", &self.path))?;
         Ok(())
     }
+}
+
+/// The folder that a file is to be in; `None`: the current one, which is there.
+fn folder_to_make(file: &Path) -> Option<&Path> {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty())
 }
 
 /// A file that cannot be understood was left by another version: there is nothing to go on with.
@@ -136,4 +140,16 @@ fn fingerprint(lab: &Lab) -> String {
         hash.add_bytes(content);
     }
     hash.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_current_folder_is_not_made() {
+        let folder = |file: &'static str| folder_to_make(Path::new(file));
+        assert_eq!(folder("lab-a-quick.json"), None);
+        assert_eq!(folder(".sweetspot/lab-a-full.json"), Some(Path::new(".sweetspot")));
+    }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::error::{LabError, without_server};
 use super::site::{Site, limits};
 use crate::lab::{self, Lab};
-use crate::place::Started;
+use crate::place::{PlaceError, Started};
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::{Language, Reporter, Stored};
 use crate::session::load::capacity;
@@ -18,7 +18,7 @@ use crate::session::local;
 use crate::session::tune::TuneError;
 use crate::terms::{
     Arrivals, BootFailure, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate,
-    StopSignal,
+    SessionState, StopSignal,
 };
 
 /// Time for one search of a capacity.
@@ -60,6 +60,7 @@ pub fn run(
         },
     )
     .map_err(not_tuned)?;
+    check_whole(ended.state)?;
     let tune_s = began.elapsed().as_secs_f64();
     let article = lab::article(&lab.definition.tune, cores).ok_or_else(|| {
         LabError::Definition { message: "lab.toml: the article's setting has no workers".into() }
@@ -95,6 +96,14 @@ pub fn run(
         holds,
         warnings: ended.result.warnings,
     })
+}
+
+/// What a tune that was stopped has found so far is not what it would have chosen.
+fn check_whole(state: SessionState) -> Result<(), LabError> {
+    match state {
+        SessionState::Stopped => Err(PlaceError::Stopped.into()),
+        _ => Ok(()),
+    }
 }
 
 fn not_tuned(error: TuneError) -> LabError {
@@ -201,14 +210,42 @@ fn capacity_of(
         placement: place.placement(),
         ..Asked::new(format!("http://{address}"), shape, SEARCH)
     };
-    let prepared = capacity::prepare(asked, None).map_err(not_loaded)?;
-    let summary = capacity::run(&prepared, stop, &mut |_| {}).map_err(not_loaded)?;
+    let failed = |error| not_loaded(error, stop);
+    let prepared = capacity::prepare(asked, None).map_err(failed)?;
+    let summary = capacity::run(&prepared, stop, &mut |_| {}).map_err(failed)?;
     if stop.is_raised() {
-        return Err(crate::place::PlaceError::Stopped.into());
+        return Err(PlaceError::Stopped.into());
     }
     Ok(summary.capacity_rps.or(summary.bound_rps))
 }
 
-fn not_loaded(error: LoadVerbError) -> LabError {
-    LabError::Definition { message: error.to_string() }
+/// A search that was stopped in its first load fails because it was stopped.
+fn not_loaded(error: LoadVerbError, stop: &StopSignal) -> LabError {
+    match stop.is_raised() {
+        true => PlaceError::Stopped.into(),
+        false => LabError::Definition { message: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tune_that_was_stopped_has_no_result() {
+        let stopped = check_whole(SessionState::Stopped);
+        assert!(matches!(stopped, Err(LabError::Place(PlaceError::Stopped))), "{stopped:?}");
+        assert!(check_whole(SessionState::Done).is_ok());
+    }
+
+    #[test]
+    fn a_search_that_was_stopped_before_anything_was_measured_was_stopped() {
+        let stop = StopSignal::default();
+        let error = || LoadVerbError::NothingAnswered("nothing was measured".to_string());
+        let said = not_loaded(error(), &stop).to_string();
+        assert!(said.contains("nothing was measured"), "{said}");
+        stop.raise();
+        let said = not_loaded(error(), &stop);
+        assert!(matches!(said, LabError::Place(PlaceError::Stopped)), "{said}");
+    }
 }

@@ -89,11 +89,16 @@ impl Api {
         };
         match serde_json::from_str(&reply.body) {
             Ok(answer @ Value::Object(_)) => Ok((reply.status, answer)),
+            _ => Err(self.unlike(reply.status, &reply.body)),
+        }
+    }
+
+    /// Why an answer is none of theirs.
+    pub fn unlike(&self, status: u16, body: &str) -> AskError {
+        match status {
             // Proxies that want a name and a password answer as they like.
-            _ if [401, 403, TOO_MUCH, 502, 503, 504].contains(&reply.status) => {
-                Err(self.refused(reply.status, &reply.body))
-            }
-            _ => Err(self.stranger(reply.status)),
+            401 | 403 | TOO_MUCH | 502 | 503 | 504 => self.refused(status, body),
+            _ => self.stranger(status),
         }
     }
 

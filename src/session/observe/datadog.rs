@@ -159,10 +159,20 @@ impl Datadog {
 
     fn ask(&self, parameters: &[(&str, &str)]) -> Result<Value, DatadogError> {
         let (status, answer) = self.api.get("/api/v1/query", parameters)?;
+        self.granted(status, answer)
+    }
+
+    /// The answer, unless it says no.
+    fn granted(&self, status: u16, answer: Value) -> Result<Value, DatadogError> {
+        if answer["status"] == "ok" && status == 200 {
+            return Ok(answer);
+        }
         let errors = answer["errors"].as_array().into_iter().flatten();
         let said: Vec<&str> = errors.chain([&answer["error"]]).filter_map(Value::as_str).collect();
-        match answer["status"] == "ok" && status == 200 {
-            true => Ok(answer),
+        let is_theirs = answer["status"] == "ok" || answer["status"] == "error";
+        // Others answer with an object too, such as whatever is at a wrong DD_SITE.
+        match said.is_empty() && !is_theirs {
+            true => Err(self.api.unlike(status, &answer.to_string()).into()),
             false => Err(self.api.refused(status, &said.join("; ")).into()),
         }
     }
@@ -206,6 +216,27 @@ mod tests {
         let longer = json!({"series": [{"interval": 3600, "pointlist": []}]});
         let error = fill(&mut values, &longer, blocks).unwrap_err().to_string();
         assert!(error.contains("--block 3600s"), "{error}");
+    }
+
+    #[test]
+    fn an_object_of_somebody_else_is_told_from_a_refusal() {
+        let url = "https://api.datadog.example".to_string();
+        let peer = Peer { url, addresses: Vec::new(), headers: Vec::new() };
+        let datadog = Datadog::new(peer, |_: &str| {});
+        for (status, answer, expected, is_usage) in [
+            (404, json!({"message": "Not found"}), "404, but not as Datadog does; DD_SITE", true),
+            (200, json!({"version": "8.1"}), "200, but not as Datadog does; DD_SITE", true),
+            (503, json!({"message": "Later"}), "answered 503: {\"message\":\"Later\"}", false),
+            (403, json!({"errors": ["Forbidden"]}), "answered 403: Forbidden", false),
+            (400, json!({"status": "error", "error": "Rule 'a'"}), "400: Rule 'a'", true),
+            (200, json!({"status": "error"}), "answered 200: nothing more", false),
+        ] {
+            let error = datadog.granted(status, answer).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+            assert_eq!(error.is_usage(), is_usage, "{error}");
+        }
+        let answer = json!({"status": "ok", "series": []});
+        assert_eq!(datadog.granted(200, answer.clone()).unwrap(), answer);
     }
 
     #[test]

@@ -143,10 +143,19 @@ impl Prometheus {
     }
 
     fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value, PrometheusError> {
-        let (status, mut answer) = self.api.get(&format!("/api/v1/{path}"), parameters)?;
-        if answer["status"] != "success" {
+        let (status, answer) = self.api.get(&format!("/api/v1/{path}"), parameters)?;
+        self.data(status, answer)
+    }
+
+    /// The data in an answer.
+    fn data(&self, status: u16, mut answer: Value) -> Result<Value, PrometheusError> {
+        if answer["status"] == "error" {
             let said = answer["error"].as_str().unwrap_or("no reason");
             return Err(self.api.refused(status, said).into());
+        }
+        // Others answer with an object too, such as Grafana where its address was given.
+        if answer["status"] != "success" {
+            return Err(self.api.unlike(status, &answer.to_string()).into());
         }
         let remarks = answer["warnings"].as_array().into_iter().flatten();
         let remarks = remarks.filter_map(|it| it.as_str().map(String::from));
@@ -158,4 +167,31 @@ impl Prometheus {
 /// `[time, "value"]`.
 fn number(point: &Value) -> Option<f64> {
     point[1].as_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_of_somebody_else_is_told_from_a_refusal() {
+        let url = "http://127.0.0.1:3000".to_string();
+        let peer = Peer { url, addresses: Vec::new(), headers: Vec::new() };
+        let prometheus = Prometheus::new(peer, |_: &str| {});
+        for (status, answer, expected, is_usage) in [
+            (404, json!({"message": "Not found"}), "404, but not as Prometheus does", true),
+            (200, json!({"version": "8.1"}), "200, but not as Prometheus does", true),
+            (401, json!({"message": "Who?"}), "answered 401: {\"message\":\"Who?\"}", false),
+            (422, json!({"status": "error", "error": "too many"}), "422: too many", true),
+            (503, json!({"status": "error"}), "answered 503: no reason", false),
+        ] {
+            let error = prometheus.data(status, answer).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+            assert_eq!(error.is_usage(), is_usage, "{error}");
+        }
+        let data = prometheus.data(200, json!({"status": "success", "data": [1]}));
+        assert_eq!(data.unwrap(), json!([1]));
+    }
 }

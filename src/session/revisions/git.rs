@@ -86,6 +86,11 @@ pub enum GitError {
     NoRevision { name: String, top: PathBuf },
     #[error("'{a}' and '{b}' have no commit in common; write {a}..{b} to compare them as they are")]
     NoMergeBase { a: String, b: String },
+    #[error(
+        "'{b}' has no commit that '{a}' lacks, so there is nothing to compare; write {a}..{b} to \
+         compare them as they are"
+    )]
+    NothingNew { a: String, b: String },
     #[error("could not {what}: {said}")]
     Failed { what: &'static str, said: String },
 }
@@ -155,17 +160,25 @@ impl Repository {
     /// The commits of both sides.
     ///
     /// # Errors
-    /// A name means none, or their histories have none in common.
+    /// A name means none, their histories have none in common, or B lies in A's past.
     pub fn commits(&self, range: &Range) -> Result<[Commit; 2], GitError> {
         let (a, b) = (self.commit(&range.a)?, self.commit(&range.b)?);
         if !range.is_from_merge_base {
             return Ok([a, b]);
         }
         let output = self.git(&["merge-base", &a.0, &b.0])?;
-        match output.status.success() {
-            true => Ok([commit(&output), b]),
-            false => Err(GitError::NoMergeBase { a: range.a.clone(), b: range.b.clone() }),
+        let names = || (range.a.clone(), range.b.clone());
+        if !output.status.success() {
+            let (a, b) = names();
+            return Err(GitError::NoMergeBase { a, b });
         }
+        let base = commit(&output);
+        // B is a commit of A's past.
+        if base == b && a != b {
+            let (a, b) = names();
+            return Err(GitError::NothingNew { a, b });
+        }
+        Ok([base, b])
     }
 
     /// Files of the working folder that are not as they were last committed, new ones among them.
@@ -364,6 +377,25 @@ mod tests {
         assert_eq!(repository.changed_files().unwrap(), 1);
         fs::write(folder.path().join(".gitignore"), "*.key\n*.pem\n").unwrap();
         assert_eq!(repository.changed_files().unwrap(), 2);
+    }
+
+    #[test]
+    fn three_dots_need_a_commit_of_b_that_a_lacks() {
+        let (folder, repository) = repository("", &[]);
+        run(folder.path(), &["branch", "old"]);
+        run(folder.path(), &["commit", "-q", "--allow-empty", "-m", "second"]);
+        let commits = |text: &str| repository.commits(&text.parse().unwrap());
+        let [old, main] = ["old", "main"].map(|name| repository.commit(name).unwrap());
+        assert_ne!(old, main);
+        let error = commits("main...old").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "'old' has no commit that 'main' lacks, so there is nothing to compare; write \
+             main..old to compare them as they are"
+        );
+        assert_eq!(commits("old...main").unwrap(), [old.clone(), main.clone()]);
+        assert_eq!(commits("main..old").unwrap(), [main.clone(), old]);
+        assert_eq!(commits("main...HEAD").unwrap(), [main.clone(), main]);
     }
 
     #[test]

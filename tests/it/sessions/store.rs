@@ -184,13 +184,19 @@ fn a_session_is_taken_up_only_when_its_program_died() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::unfinished_events());
     let fingerprint = head().fingerprint;
-    assert_eq!(store.unfinished(&fingerprint).unwrap(), None, "this program lives");
+    assert_eq!(store.unfinished(&fingerprint).unwrap(), [], "this program lives");
     abandon(&path, id);
-    assert_eq!(store.unfinished("another app").unwrap(), None);
-    assert_eq!(store.unfinished(&fingerprint).unwrap(), Some(id));
+    assert_eq!(store.unfinished("another app").unwrap(), []);
+    assert_eq!(store.unfinished(&fingerprint).unwrap(), [id]);
     store.take_up(id).unwrap();
-    assert_eq!(store.unfinished(&fingerprint).unwrap(), None, "it is ours now");
+    assert_eq!(store.unfinished(&fingerprint).unwrap(), [], "it is ours now");
     assert!(store.sessions().unwrap()[0].is_alive);
+    let (newer, later) = filled(&path, &sample::unfinished_events());
+    drop(store);
+    for session in [id, later] {
+        abandon(&path, session);
+    }
+    assert_eq!(newer.unfinished(&fingerprint).unwrap(), [later, id], "newest first");
 }
 
 #[test]
