@@ -134,7 +134,8 @@ pub struct HeldRate {
     pub failed: u64,
     /// Number of the trial.
     pub trial: u32,
-    /// The goals were met beyond chance (95 %); else by the plain figures alone.
+    /// The latencies of at least one goal were met beyond chance (95 %), and the others by the plain
+    /// figures, with too few requests to be sure; else all by the plain figures alone.
     pub certain: bool,
 }
 

@@ -119,7 +119,7 @@ pub use load_record::{
 };
 pub use load_summary::{
     GeneratorSummary, GoalSummary, LoadSummary, MemberSummary, RouteSummary, SendLagSummary,
-    SloSummary, TargetSummary, Window, WindowLatency,
+    ShapeSummary, SloSummary, StageSummary, TargetSummary, Window, WindowLatency,
 };
 pub use machine::Machine;
 pub use monitor_record::{

@@ -168,6 +168,10 @@ fn a_bundle_with_a_platforms_gem_runs_its_program_and_its_tasks() {
     let mistyped = rake("sweetspot:tune", "--wrokers 2");
     mistyped.assert_code(2);
     mistyped.assert_says(&["--workers"]);
+    let unmatched = rake("sweetspot:tune", "--target 'GET /items");
+    unmatched.assert_code(1);
+    unmatched.assert_says(&["sweetspot: ARGS: Unmatched quote"]);
+    assert!(!unmatched.stderr.contains("rake aborted!"), "{}", unmatched.stderr);
     let without_session = rake("sweetspot:verify", "");
     without_session.assert_code(2);
     without_session.assert_says(&["could not read the store", "'sweetspot tune' makes it"]);

@@ -3,10 +3,17 @@
 require "shellwords"
 require "sweetspot/executable"
 
+# The words of ARGS, parted as a shell does.
+typed = lambda do
+  Shellwords.split(ENV.fetch("ARGS", ""))
+rescue ArgumentError => unmatched
+  abort("sweetspot: ARGS: #{unmatched.message}")
+end
+
 # Hands over what follows in ARGS: rake sweetspot:tune ARGS="--budget 3m --workers 1..4".
 # Its exit codes are answers, and no failures of rake's.
 run = lambda do |*words|
-  all = [Sweetspot::Executable.path, *words, *Shellwords.split(ENV.fetch("ARGS", ""))]
+  all = [Sweetspot::Executable.path, *words, *typed.call]
   start = -> { sh(*all, verbose: false) { |is_ok, status| exit(status.exitstatus || 1) unless is_ok } }
   defined?(Bundler) ? Bundler.with_original_env(&start) : start.call
 rescue Sweetspot::Executable::Missing => missing

@@ -117,7 +117,7 @@ fn decision_facts(
         Some(&say.interval(decision.capacity_rps_interval)),
     );
     facts.push((labels.found, found));
-    facts.extend(decision.held.map(|it| (labels.held_at_end, held::sentence(&it, language))));
+    facts.extend(held::sentence(story, language).map(|text| (labels.held_at_end, text)));
     if story.chosen() != story.current_configuration() {
         facts.extend(gain(decision, say).map(|text| (labels.gain, text)));
     }

@@ -15,8 +15,8 @@ use crate::report::outside::{line, xml};
 use crate::report::story::Story;
 use crate::report::{Language, Style, figures, render};
 use crate::terms::{
-    CompareReport, ComparedFigure, GoalSummary, PlanRecord, PlanSource, PlannedValue, SessionState,
-    Soak, Standing, TrialSummary, Verdict, Verification, plan_records,
+    CompareReport, ComparedFigure, GoalSummary, LoadSummary, PlanRecord, PlanSource, PlannedValue,
+    SessionState, Soak, Standing, TrialSummary, Verdict, Verification, plan_records,
 };
 
 /// How a case came out, and why.
@@ -81,14 +81,19 @@ pub fn session(story: &Story) -> String {
 /// What `load` found: whether it is valid, and each goal.
 pub fn load(result: &LoadResult<'_>) -> String {
     let summary = result.summary;
-    let mut cases = vec![Case::new("valid", validity(summary.valid, &summary.warnings))];
+    let mut cases = vec![Case::new("valid", validity(summary))];
+    // A load that its generator limited shows of no goal whether the server meets it.
+    let known = |met: Option<bool>| met.filter(|_| summary.valid);
     match (&summary.goals[..], &summary.slo) {
         ([], None) => {}
         ([], Some(slo)) => {
             let why = Language::DATA.say_or_empty(slo.reason.as_ref());
-            cases.push(Case::new(slo.goals.to_string(), Outcome::of_goal(slo.met, why)));
+            cases.push(Case::new(slo.goals.to_string(), Outcome::of_goal(known(slo.met), why)));
         }
-        (goals, _) => cases.extend(goal_cases(goals)),
+        (goals, _) => {
+            let known = |goal: &GoalSummary| GoalSummary { met: known(goal.met), ..goal.clone() };
+            cases.extend(goal_cases(&goals.iter().map(known).collect::<Vec<_>>()));
+        }
     }
     let server = ("server", result.about.server.clone());
     render(&Suite {
@@ -153,11 +158,16 @@ fn ratio(figure: &ComparedFigure) -> String {
     }
 }
 
-fn validity(is_valid: bool, warnings: &[crate::terms::Warning]) -> Outcome {
-    if is_valid {
+/// Whether a load measured the server, as its exit code has it.
+fn validity(summary: &LoadSummary) -> Outcome {
+    if summary.completed == 0 {
+        return Outcome::Error(super::load::text::nothing_answered(summary));
+    }
+    if summary.valid {
         return Outcome::Passed;
     }
-    let why: Vec<String> = warnings.iter().map(|it| Language::DATA.say_warning(it)).collect();
+    let warnings = summary.warnings.iter();
+    let why: Vec<String> = warnings.map(|it| Language::DATA.say_warning(it)).collect();
     Outcome::Undecided(if why.is_empty() { "not valid".to_string() } else { why.join("; ") })
 }
 

@@ -7,7 +7,7 @@ use super::log::log;
 use super::trial::trial;
 use super::{Style, grid};
 use crate::report::document::{Block, Document, Kind, Medium, Table, Tone};
-use crate::report::outside::{line, lines, pad, pad_left, truncate, width, wrap};
+use crate::report::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use crate::report::wording::planned::PlanRow;
 
 /// The whole document; a blank line stands between its sections.
@@ -102,16 +102,24 @@ fn facts(facts: &[(&'static str, String)], style: Style) -> Vec<String> {
     facts.iter().flat_map(of_fact).collect()
 }
 
+/// Columns that remain of a row's name where its figures need the others.
+const NAME_LEAST: usize = 24;
+
 fn table(table: &Table, style: Style) -> Vec<String> {
     let head: Vec<String> = table.head.iter().map(|column| column.head.clone()).collect();
-    let columns: Vec<usize> = (0..head.len())
+    let mut columns: Vec<usize> = (0..head.len())
         .map(|at| table.rows.iter().chain([&head]).map(|row| width(&row[at])).max().unwrap_or(0))
         .collect();
+    let over = columns.iter().map(|it| it + 2).sum::<usize>().saturating_sub(style.columns());
+    if let Some(name) = columns.first_mut() {
+        // A long name must not push the figures behind it out of sight.
+        *name = name.saturating_sub(over).max(NAME_LEAST.min(*name));
+    }
     let laid_out = |row: &Vec<String>| {
         let cells = row.iter().zip(&table.head).zip(&columns);
         let cells = cells.map(|((cell, column), columns)| match column.kind {
             Kind::Figure => pad_left(&line(cell), *columns),
-            Kind::Text | Kind::Code => pad(&line(cell), *columns),
+            Kind::Text | Kind::Code => pad(&shorten(&line(cell), *columns), *columns),
         });
         let row = format!("  {}", cells.collect::<Vec<_>>().join("  "));
         truncate(row.trim_end(), style.columns())
@@ -141,4 +149,24 @@ fn plan(rows: &[PlanRow], style: Style) -> Vec<String> {
 /// A sentence behind a label that stands out.
 pub fn labelled(label: &str, sentence: &str, style: Style) -> Vec<String> {
     style.behind(&format!("{} ", style.yellow(label)), width(label) + 1, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_leaves_the_figures_behind_it_their_columns() {
+        let row = |name: &str| [name, "12345", "62 %", "182 ms", "24 ms", "87 %"].map(String::from);
+        let name = "api/v1/organizations/memberships#bulk_update";
+        let rows = [row(name), row("home#index")].map(Vec::from).to_vec();
+        let head = ["", "requests", "of all time", "mean", "CPU", "waits"];
+        let text = table(&Table::new(&head, 1, rows), Style::PLAIN);
+        assert!(text.iter().all(|row| width(row) <= 80), "{text:#?}");
+        assert!(text[0].ends_with("mean    CPU  waits"), "{text:#?}");
+        assert!(text[1].starts_with("  api/v1/o") && text[1].contains("…"), "{text:#?}");
+        assert!(text[1].contains("#bulk_update "), "{text:#?}");
+        assert!(text[1..].iter().all(|row| row.ends_with("182 ms  24 ms   87 %")), "{text:#?}");
+        assert!(text[2].starts_with("  home#index "), "{text:#?}");
+    }
 }

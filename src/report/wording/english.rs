@@ -22,7 +22,7 @@ mod way_out;
 
 use super::{
     Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted, MemoryPart, Nearest,
-    Phrases, Soaked, StillRight, Today, Undone, WayOut, Why,
+    Phrases, Soaked, StillRight, Sureness, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
@@ -241,13 +241,14 @@ impl Phrases for English {
     }
 
     fn held(&self, held: &Held<'_>) -> String {
-        let sure = match held.is_certain {
-            true => "beyond chance",
-            false => "by its plain figures, which chance might explain",
+        let sure = match held.sureness {
+            Sureness::BeyondChance => " beyond chance",
+            Sureness::InPart => "",
+            Sureness::PlainFigures => " by its plain figures, which chance might explain",
         };
         let failed = if held.failed == 0 { "none".into() } else { held.failed.to_string() };
         format!(
-            "started afresh, it was sent {} for {} and met the goal {sure} (trial {}); {failed} of \
+            "started afresh, it was sent {} for {} and met the goal{sure} (trial {}); {failed} of \
              {} requests failed: at most {}, 95 % sure",
             held.rate, held.time, held.trial, held.requests, held.failed_at_most
         )

@@ -22,7 +22,7 @@ mod way_out;
 
 use super::{
     Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted, MemoryPart, Nearest,
-    Phrases, Soaked, StillRight, Today, Undone, WayOut, Why,
+    Phrases, Soaked, StillRight, Sureness, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
@@ -254,9 +254,10 @@ impl Phrases for Japanese {
     }
 
     fn held(&self, held: &Held<'_>) -> String {
-        let sure = match held.is_certain {
-            true => "偶然では説明できない確かさで目標を満たしました",
-            false => "目標を満たしましたが、偶然の可能性が残ります",
+        let sure = match held.sureness {
+            Sureness::BeyondChance => "偶然では説明できない確かさで目標を満たしました",
+            Sureness::InPart => "目標を満たしました",
+            Sureness::PlainFigures => "目標を満たしましたが、偶然の可能性が残ります",
         };
         format!(
             "起動し直して {} を {} かけ続け、{sure}（試行 {}）。失敗は {} リクエスト中 {} 件で、95 % の確かさ\

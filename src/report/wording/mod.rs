@@ -20,7 +20,7 @@ pub use labels::{Labels, PageWords};
 pub use language::{Fact, Language};
 pub use phrases::{
     Counted, FindingWords, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted,
-    MemoryPart, Nearest, Phrases, Soaked, StillRight, Today, Undone, WayOut, Why,
+    MemoryPart, Nearest, Phrases, Soaked, StillRight, Sureness, Today, Undone, WayOut, Why,
 };
 pub use plan::{PlanPhrases, PlanWord};
 

@@ -45,8 +45,18 @@ pub struct Held<'a> {
     /// No larger share fails, 95 % sure.
     pub failed_at_most: &'a str,
     pub trial: u32,
-    /// The goals were met beyond chance.
-    pub is_certain: bool,
+    pub sureness: Sureness,
+}
+
+/// How sure it is that a load met the goals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sureness {
+    BeyondChance,
+    /// Part of them beyond chance, and what is not has its reasons, such as a share of errors that
+    /// takes more requests to be certain of.
+    InPart,
+    /// By the plain figures alone.
+    PlainFigures,
 }
 
 /// A long run of what is recommended.

@@ -21,12 +21,14 @@ export interface LatencyPoint {
   verdict: Verdict;
 }
 
-/** Valid open trials of the app as it is, with all of it there, that had at least one reply. */
+/** Valid open trials of the app as it is, with all of it there and over the plan's connections,
+ * that had at least one reply. */
 export function trialsOf(session: SessionPage, at: Setting): TrialRow[] {
   return session.trials
     .filter((trial) => isSame(trial, at))
     .filter((trial) => trial.changes.length === 0 && trial.valid && trial.completed > 0)
-    .filter((trial) => trial.offered_rps !== null && trial.purpose !== "lost_pod")
+    .filter((trial) => trial.purpose !== "lost_pod" && trial.purpose !== "check")
+    .filter((trial) => trial.offered_rps !== null)
     .sort((a, b) => (a.offered_rps ?? 0) - (b.offered_rps ?? 0));
 }
 

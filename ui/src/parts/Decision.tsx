@@ -170,7 +170,9 @@ function WhatLimits({ limit, name }: { limit: Limit; name: string }) {
       <h2>{words.limit}</h2>
       <p class="limit-kind">
         <b><Outside text={name} /></b>
-        <span class="note">{fill(words.confidence, { share: percent(limit.confidence) })}</span>
+        {limit.kind !== "unknown" && (
+          <span class="note">{fill(words.confidence, { share: percent(limit.confidence) })}</span>
+        )}
       </p>
       <p data-part="evidence"><Outside text={limit.evidence} /></p>
       {limit.advice && <p class="advice-text"><Outside text={limit.advice} /></p>}

@@ -102,10 +102,10 @@ describe("latency against load", () => {
       .toBe(trial.latency_s.p99);
   });
 
-  test("leaves out bursts, invalid trials, changed variants and trials without a reply", () => {
+  test("leaves out what was not measured as the rest, and trials without a reply", () => {
     const own = trialsOf(page, at)[0]!;
     for (const change of [{ offered_rps: null }, { valid: false }, { changes: ["x=1"] },
-      { completed: 0 }]) {
+      { completed: 0 }, { purpose: "check" as const }, { purpose: "lost_pod" as const }]) {
       const trials = page.trials.map((it) => (it === own ? { ...it, ...change } : it));
       expect(trialsOf({ ...page, trials }, at)).toHaveLength(trialsOf(page, at).length - 1);
     }

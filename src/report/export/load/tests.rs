@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{About, Format, LoadResult, Report, RequestLine};
 use crate::terms::{
-    ErrorCounts, GeneratorSummary, Latencies, LatencySummary, LoadSecond, LoadSummary,
-    SendLagSummary, Window, WindowLatency,
+    ErrorCounts, GeneratorSummary, GoalSummary, Latencies, LatencySummary, LoadSecond, LoadSummary,
+    SendLagSummary, TargetSummary, Window, WindowLatency,
 };
 
 /// A load of four measured seconds after one of warm-up, 25 requests a second.
@@ -155,6 +155,35 @@ fn ci_and_dashboards_get_the_goal_and_the_figures() {
         assert!(prometheus.contains(&format!("{line}\n")), "no {line} in {prometheus}");
     }
     assert!(!prometheus.contains("goal_met"), "undecided is neither 1 nor 0: {prometheus}");
+}
+
+#[test]
+fn no_case_of_a_server_that_answers_nothing_has_passed() {
+    let mut sample = Sample::of_happy_clients();
+    let summary = &mut sample.summary;
+    (summary.slo, summary.completed) = (None, 0);
+    summary.errors = ErrorCounts { refused: summary.due, ..Default::default() };
+    let junit = sample.render(Report::Junit);
+    assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\""), "{junit}");
+    let why = "message=\"not one request was answered: 100 of 100 were refused";
+    assert!(junit.contains(why), "{junit}");
+}
+
+#[test]
+fn a_goal_missed_in_a_load_that_is_not_valid_is_no_failure_of_the_server() {
+    let mut sample = Sample::new();
+    sample.summary.valid = false;
+    let junit = sample.render(Report::Junit);
+    assert!(junit.contains("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"2\""), "{junit}");
+    let goals = [(false, "GET /a"), (true, "GET /b")].map(|(met, target)| GoalSummary {
+        slo: Some("p95<1ms".parse().unwrap()),
+        targets: vec![TargetSummary { target: target.into(), ..TargetSummary::default() }],
+        met: Some(met),
+        ..GoalSummary::default()
+    });
+    sample.summary.goals = goals.into();
+    let junit = sample.render(Report::Junit);
+    assert!(junit.contains("tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"3\""), "{junit}");
 }
 
 #[test]
