@@ -134,7 +134,7 @@ pub struct HeldRate {
     pub failed: u64,
     /// Number of the trial.
     pub trial: u32,
-    /// The latencies of at least one goal were met beyond chance (95 %), and the others by the plain
+    /// The latencies of at least one goal were met beyond chance (95 %), and the rest by the plain
     /// figures, with too few requests to be sure; else all by the plain figures alone.
     pub certain: bool,
 }

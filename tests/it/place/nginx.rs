@@ -87,7 +87,10 @@ fn what_is_larger_than_all_buffers_passes_in_both_directions() {
 
 #[test]
 fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() {
-    let app = TestApp::new(&[("index.php", "<?php usleep(100000); echo getmypid();\n")]);
+    let page = "<?php $busy = __DIR__ . '/busy' . getmypid();
+        file_put_contents($busy, hrtime(true)); usleep(100000); unlink($busy);\n";
+    let app = TestApp::new(&[("index.php", page)]);
+    let began = |pid: u32| std::fs::read(app.path().join(format!("busy{pid}"))).ok();
     let mut local = behind_nginx(&app, "php-fpm", 2, 1);
     let master = local.server_pid().unwrap();
     let offer = Offer {
@@ -102,6 +105,9 @@ fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() 
     let mut kill_one = |_: &_| {
         if killed == 0 {
             for pid in children(master) {
+                // In the beginning of a request, and in none of the moments between two.
+                let before = began(pid);
+                wait_until("it has another", || began(pid).is_some_and(|it| Some(it) != before));
                 kill(pid, libc::SIGKILL);
                 killed += 1;
             }

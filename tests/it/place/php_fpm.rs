@@ -161,7 +161,7 @@ fn a_tune_ends_in_a_decision_that_names_workers_only() {
     let page = "<?php usleep(20000); echo 'ok';\n";
     let own = "[www]\npm = static\npm.max_children = 1\n";
     let site = Site::working(&[("public/index.php", page), ("php-fpm.conf", own)]);
-    let tune = ["tune", "--workers", "1,3", "--budget", "45s", "--slo", "p95<1s"];
+    let tune = ["tune", "--workers", "1,3", "--budget", "60s", "--slo", "p95<1s"];
     let ended = site.run(&tune);
     ended.assert_code(0);
     ended.assert_says(&[

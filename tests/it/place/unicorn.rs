@@ -171,7 +171,7 @@ fn a_tune_ends_in_a_decision_that_names_workers_only() {
         ("config.ru", "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n"),
         ("config/unicorn.rb", "worker_processes Integer(ENV['WEB_CONCURRENCY'] || 1)\n"),
     ]);
-    let tune = ["tune", "--workers", "1,3", "--budget", "45s", "--slo", "p95<1s"];
+    let tune = ["tune", "--workers", "1,3", "--budget", "60s", "--slo", "p95<1s"];
     let ended = site.run(&tune);
     ended.assert_code(0);
     ended.assert_says(&[
