@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-pub use ownership::{create_new, give_to_folders_owner, make_own_folder};
+pub use ownership::{create_new, give_to_folders_owner, make_folder_of};
 
 /// Puts `content` in the place of the file, whole or not at all: it is written beside it and
 /// renamed. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.

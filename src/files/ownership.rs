@@ -37,12 +37,20 @@ pub fn create_new(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// A folder that only this user may enter; one of ours that version control leaves alone. One that
-/// is there stays as it is.
+/// Makes the folder that a file is to be in: one that only this user may enter; one of ours that
+/// version control leaves alone. One that is there stays as it is.
 ///
 /// # Errors
 /// It cannot be made, or not be given to the owner of the folder that it is in.
-pub fn make_own_folder(folder: &Path) -> io::Result<()> {
+pub fn make_folder_of(file: &Path) -> io::Result<()> {
+    match file.parent() {
+        // The current one has no name here.
+        Some(folder) if !folder.as_os_str().is_empty() => make_own_folder(folder),
+        _ => Ok(()),
+    }
+}
+
+fn make_own_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -51,5 +59,20 @@ pub fn make_own_folder(folder: &Path) -> io::Result<()> {
     match folder.ends_with(OWN_FOLDER) {
         true => create_new(&folder.join(".gitignore"))?.write_all(b"*\n"),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_file_is_made_and_the_current_one_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(OWN_FOLDER).join("lab.json");
+        make_folder_of(&file).unwrap();
+        assert!(file.with_file_name(".gitignore").exists());
+        make_folder_of(&file).unwrap();
+        make_folder_of(Path::new("lab.json")).unwrap();
     }
 }

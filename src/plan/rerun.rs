@@ -191,7 +191,7 @@ fn flag_of(value: &PlannedValue) -> Option<&'static str> {
 /// Where the plan is another one than the earlier: the earlier value and the plan's, and the flag
 /// that makes them one.
 pub fn differences<'a>(earlier: &'a [PlanRecord], plan: &'a Plan) -> Vec<Difference<'a>> {
-    use PlannedValue::{Cores, Headers, Memory};
+    use PlannedValue::{Cores, Memory};
     let all = differing_values(earlier, &plan.records, |value| flag_of(value).is_some());
     let slo = match &plan.goal {
         PlannedGoal::Given(slo) => Some(slo),
@@ -201,7 +201,6 @@ pub fn differences<'a>(earlier: &'a [PlanRecord], plan: &'a Plan) -> Vec<Differe
         // All of a machine is another amount on another machine.
         [Some(Cores(Allowance::All(_))), Some(Cores(Allowance::All(_)))]
         | [Some(Memory(Allowance::All(_))), Some(Memory(Allowance::All(_)))] => true,
-        [Some(Headers(a)), Some(Headers(b))] => in_any_order(a) == in_any_order(b),
         // It was not given again.
         [Some(value), _] => is_outgrown(value, slo),
         _ => false,
@@ -211,13 +210,6 @@ pub fn differences<'a>(earlier: &'a [PlanRecord], plan: &'a Plan) -> Vec<Differe
         flag.map(|flag| (values, flag))
     };
     all.into_iter().filter(|values| !is_same(values)).filter_map(with_flag).collect()
-}
-
-/// Names of headers as a server compares them, in an order of their own.
-fn in_any_order(names: &[String]) -> Vec<String> {
-    let mut names: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
-    names.sort();
-    names
 }
 
 /// A verification asks about workers and threads: knobs that a plan file names are not tried again.

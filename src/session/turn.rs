@@ -17,7 +17,7 @@ use rustix::fs::{FlockOperation, flock, major, minor};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::files::{give_to_folders_owner, make_own_folder, with_suffix};
+use crate::files::{give_to_folders_owner, make_folder_of, with_suffix};
 use crate::terms::StopSignal;
 
 /// The file, whatever the user's own folder for temporary files is.
@@ -89,7 +89,7 @@ pub fn take(
     let mut turn = lock(&path, sharing, stop, waits)?;
     if let Some(store) = store {
         // Where the folder cannot be made, the store cannot either, and says so itself.
-        let _ = make_own_folder(store.parent().unwrap_or(Path::new(".")));
+        let _ = make_folder_of(store);
         let of_store = lock(&with_suffix(store, "-turn"), sharing, stop, waits)?;
         turn.of_store = Some(of_store.into());
     }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::error::{StoreError, StoreErrorKind};
 use super::schema::{self, Found};
 use super::writers;
-use crate::files::{create_new, make_own_folder};
+use crate::files::{create_new, make_folder_of};
 
 /// How long to wait for another run to finish writing.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,9 +25,7 @@ pub(super) fn create(path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        make_own_folder(folder)?;
-    }
+    make_folder_of(path)?;
     match create_new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),

@@ -310,7 +310,7 @@ pub enum PlanLine {
 }
 
 /// Where two plans differ, of the values that `matters` chooses: the first's and the second's, in
-/// the first's order, then what the second alone has.
+/// the first's order, then what the second alone has. Headers are the same in any order and case.
 pub fn differing_values<'a>(
     a: &'a [PlanRecord],
     b: &'a [PlanRecord],
@@ -322,5 +322,21 @@ pub fn differing_values<'a>(
     let in_a = a.iter().map(|it| [Some(&it.value), of_kind(b, &it.value)]);
     let only_b = b.iter().filter(|it| of_kind(a, &it.value).is_none());
     let all = in_a.chain(only_b.map(|it| [None, Some(&it.value)]));
-    all.filter(|[a, b]| a != b && a.or(*b).is_some_and(&matters)).collect()
+    all.filter(|[a, b]| !is_same(*a, *b) && a.or(*b).is_some_and(&matters)).collect()
+}
+
+fn is_same(a: Option<&PlannedValue>, b: Option<&PlannedValue>) -> bool {
+    match (a, b) {
+        (Some(PlannedValue::Headers(a)), Some(PlannedValue::Headers(b))) => {
+            in_any_order(a) == in_any_order(b)
+        }
+        _ => a == b,
+    }
+}
+
+/// Names of headers as a server compares them, in an order of their own.
+fn in_any_order(names: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    names.sort();
+    names
 }

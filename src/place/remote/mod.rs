@@ -36,7 +36,7 @@ use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
 use super::minutes::Measured;
 use super::watching;
 use super::{Observed, Offer, Place, PlaceError, Started};
-use crate::files::{make_own_folder, replace};
+use crate::files::{make_folder_of, replace};
 use crate::fleet;
 pub use crate::fleet::{FOLDER as FILES_OF_HOST, ForHosts, Host, OnLoss};
 use crate::load::shape::{Part, Shape};
@@ -535,8 +535,7 @@ pub fn given_time(value: impl Fn(&str) -> Option<String>) -> Option<Duration> {
 /// Writes a file of the commands'; its folder is made.
 fn write((path, text): &(PathBuf, String)) -> Result<(), NoteError> {
     let failed = |source| NoteError::File { path: path.clone(), source };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    make_own_folder(folder).and_then(|()| replace(path, text.as_bytes())).map_err(failed)
+    make_folder_of(path).and_then(|()| replace(path, text.as_bytes())).map_err(failed)
 }
 
 fn no_shell(source: std::io::Error) -> PlaceError {

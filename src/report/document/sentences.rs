@@ -174,7 +174,7 @@ fn best_known(story: &Story, language: Language) -> Option<(&'static str, String
         return Some((labels.best_so_far, held));
     }
     let nearest = story.nearest()?;
-    let GoalLatency { quantile, latency_s } = story.goal_latency(&nearest.summary);
+    let GoalLatency { quantile, latency_s, .. } = story.goal_latency(&nearest.summary);
     let failed = nearest.summary.failed_share();
     let failed = (failed != 0.0).then(|| figures::percent(failed));
     let nearest = say.nearest(&Nearest {
@@ -239,7 +239,7 @@ fn when_undecided(story: &Story, language: Language) -> Vec<String> {
 
 /// When one request alone is slower than the goal, no setting can help.
 fn unloaded_way_out(story: &Story, say: &dyn Phrases) -> Option<String> {
-    let (GoalLatency { quantile, latency_s }, limit_s) = story.too_slow_alone()?;
+    let (GoalLatency { quantile, latency_s, .. }, limit_s) = story.too_slow_alone()?;
     Some(say.way_out(&WayOut::FasterApp {
         alone: &figures::latency(latency_s),
         quantile,
@@ -518,7 +518,7 @@ mod tests {
             ("GET /report: p99<2s", ("p99", 2.4)),
         ] {
             let story = Story { goals: goals.parse().unwrap(), ..Story::default() };
-            let GoalLatency { quantile, latency_s } = story.goal_latency(&summary);
+            let GoalLatency { quantile, latency_s, .. } = story.goal_latency(&summary);
             assert_eq!((quantile, latency_s), expected, "{goals}");
         }
     }

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::file_error::FileError;
 use super::options::RunOptions;
-use crate::files::{make_own_folder, replace};
+use crate::files::{make_folder_of, replace};
 use crate::lab::Lab;
 use crate::session::fingerprint::Hash;
 use crate::terms::{LabRun, Machine};
@@ -106,16 +106,11 @@ impl Progress {
 
     fn write(&self) -> Result<(), ProgressError> {
         let text = serde_json::to_string(&self.kept).unwrap_or_default();
-        let made = folder_to_make(&self.path).map_or(Ok(()), make_own_folder);
-        made.and_then(|()| replace(&self.path, text.as_bytes()))
+        make_folder_of(&self.path)
+            .and_then(|()| replace(&self.path, text.as_bytes()))
             .map_err(FileError::of("write", &self.path))?;
         Ok(())
     }
-}
-
-/// The folder that a file is to be in; `None`: the current one, which is there.
-fn folder_to_make(file: &Path) -> Option<&Path> {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty())
 }
 
 /// A file that cannot be understood was left by another version: there is nothing to go on with.
@@ -140,16 +135,4 @@ fn fingerprint(lab: &Lab) -> String {
         hash.add_bytes(content);
     }
     hash.text()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_current_folder_is_not_made() {
-        let folder = |file: &'static str| folder_to_make(Path::new(file));
-        assert_eq!(folder("lab-a-quick.json"), None);
-        assert_eq!(folder(".sweetspot/lab-a-full.json"), Some(Path::new(".sweetspot")));
-    }
 }

@@ -14,8 +14,8 @@ use sweetspot::report::{
     Format, Language, Reporter, Story, Style, csv, decision, document, fold, json, outside, render,
 };
 use sweetspot::terms::{
-    Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, SessionState, Settings,
-    Threads, TrialSummary, WaitingEvidence, Window,
+    Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, PlannedGoal,
+    SessionState, Settings, Threads, TrialSummary, WaitingEvidence, Window,
 };
 
 use super::sample;
@@ -190,6 +190,17 @@ fn a_server_without_threads_is_reported_in_workers_alone() {
     }
     let text = Format::Text.render(&story, Style::PLAIN);
     assert!(text.contains("Map: requests/s within the goal, workers\n  workers\n"), "{text}");
+}
+
+#[test]
+fn a_goal_on_a_smaller_quantile_than_is_kept_is_not_ruled_out_by_a_larger_one() {
+    let mut story = fold(&sample::hopeless_events(), Some(sample::stored()));
+    for (goal, is_ruled_out) in
+        [("p95<200ms", true), ("p99.5<200ms", true), ("p80<200ms", false), ("p95<400ms", false)]
+    {
+        story.goals.common = Some(PlannedGoal::Given(goal.parse().unwrap()));
+        assert_eq!(story.too_slow_alone().is_some(), is_ruled_out, "{goal}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import { count, rate } from "../figures";
+import { count, rate, short } from "../figures";
 import type { Column } from "../table";
 import type { Words } from "../words";
 
@@ -53,7 +53,8 @@ export function plot(options: Plot.PlotOptions): Drawn {
 /** A scale of requests a second, from zero. */
 export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
   return { zero: true, nice: true, ticks: steps, label: words.rps,
-    tickFormat: count, labelArrow: "none" };
+    tickFormat: (value) => (Number.isInteger(value) ? count(value) : short(value)),
+    labelArrow: "none" };
 }
 
 /** A capacity with both ends of its interval. */

@@ -8,7 +8,7 @@ import { cpuRows, cpuTable, processesOf } from "../../src/charts/cpu";
 import { labFigures, labRows, labTable, runName } from "../../src/charts/lab";
 import { latencyRows, latencySettings, latencyTable, sloLines, trialsOf } from
   "../../src/charts/latency";
-import { logDomain, logTicks } from "../../src/charts/common";
+import { logDomain, logTicks, rateScale } from "../../src/charts/common";
 import { mapLabel, mapRows, mapTable, STEPS } from "../../src/charts/map";
 import { memoryRows, memoryTable } from "../../src/charts/memory";
 import { curveRows, highest, lookUp, predictTable } from "../../src/charts/predict";
@@ -22,6 +22,11 @@ import { en } from "../words";
 const page = session();
 const trial = page.trials[19]!;
 const detail = trial.detail!;
+
+test("ticks of small rates are told apart, and those of large ones have no decimals", () => {
+  const text = rateScale(en, 5).tickFormat as (value: number) => string;
+  expect([0, 0.5, 1, 1.5, 2, 1500].map(text)).toEqual(["0", "0.5", "1", "1.5", "2", "1\u202f500"]);
+});
 
 describe("the map", () => {
   const rows = mapRows(page);
