@@ -230,8 +230,8 @@ fn is_short(summary: &TrialSummary) -> bool {
     })
 }
 
-/// The next rate below that is printed as it is, with three significant digits: what is printed is
-/// what was sent.
+/// The next rate below that is printed as it is, with at least three significant digits: what is
+/// printed is what was sent.
 pub(super) fn printable(rate_rps: f64) -> f64 {
     let step = match rate_rps {
         rate if rate >= 100.0 => 1.0,

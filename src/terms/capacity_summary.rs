@@ -72,6 +72,6 @@ pub struct CapacitySummary {
     pub warnings: Vec<Warning>,
     /// Seconds under load, bursts and settling included.
     pub load_s: f64,
-    /// Null through unix sockets.
+    /// Null through unix sockets, and where no server listens.
     pub route: Option<RouteSummary>,
 }

@@ -173,7 +173,7 @@ pub struct LoadSummary {
     pub due: u64,
     pub sent: u64,
     pub completed: u64,
-    /// 2xx and 3xx replies from the first due time to the last reply.
+    /// 2xx and 3xx replies until the last reply, or over `duration_s` where that is longer.
     pub throughput_rps: f64,
     /// Correct replies within the SLO's tightest latency limit; null without `--slo`.
     pub goodput_rps: Option<f64>,
@@ -192,7 +192,7 @@ pub struct LoadSummary {
     pub generator: GeneratorSummary,
     /// Null without `--slo`.
     pub slo: Option<SloSummary>,
-    /// False when the generator set the limit or the machine was too noisy.
+    /// False when the generator set the limit, or one of several was lost.
     pub valid: bool,
     pub warnings: Vec<Warning>,
     /// The part at the beginning that was left out.
@@ -208,7 +208,8 @@ pub struct LoadSummary {
     /// the server had closed the idle one.
     #[serde(default)]
     pub retries: u64,
-    /// Null where it was not measured: in trials, and through unix sockets.
+    /// Null where it was not measured: in trials, through unix sockets, of several generators, and
+    /// where no server listens.
     #[serde(default)]
     pub route: Option<RouteSummary>,
     /// Of several targets that were told apart: each goal with its targets, that of the targets

@@ -332,7 +332,7 @@ fn access_logs_are_judged_side_by_side_and_before_and_after() {
     let ranges = ["--before", "2026-11-02..2026-11-04", "--after", "2026-11-12..2026-11-14"];
     let ended = sweetspot(folder.path(), &[&["observe", "long.log"], &ranges[..]].concat());
     ended.assert_code(4);
-    ended.assert_says(&["cannot tell: no hour of the later range has the same hour"]);
+    ended.assert_says(&["cannot tell: no day of the later range has twelve hours"]);
     let ranges = ["--before", "2026-11-02..2026-11-04", "--after", "2026-11-09..2026-11-11"];
     let ended = sweetspot(folder.path(), &[&["observe", "long.log"], &ranges[..]].concat());
     ended.assert_code(4);

@@ -3,6 +3,7 @@
 //! In: what was typed. Out: arguments and texts.
 
 use std::fs;
+use std::io;
 
 use crate::cli::UsageError;
 use crate::plan::traffic::{self, Url};
@@ -57,7 +58,11 @@ const USER: &str = "--user";
 /// A file that they need cannot be read.
 pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
     let read = |path: &str| {
-        fs::read_to_string(path).map_err(|error| UsageError {
+        let text = match path {
+            "-" => io::read_to_string(io::stdin()),
+            _ => fs::read_to_string(path),
+        };
+        text.map_err(|error| UsageError {
             message: format!("could not read '{path}', which the generators need: {error}"),
         })
     };

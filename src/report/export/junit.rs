@@ -16,7 +16,7 @@ use crate::report::story::Story;
 use crate::report::{Language, Style, figures, render};
 use crate::terms::{
     CompareReport, ComparedFigure, GoalSummary, LoadSummary, PlanRecord, PlanSource, PlannedValue,
-    SessionState, Soak, Standing, TrialSummary, Verdict, Verification, plan_records,
+    RecheckReason, SessionState, Soak, Standing, TrialSummary, Verdict, Verification, plan_records,
 };
 
 /// How a case came out, and why.
@@ -244,7 +244,9 @@ fn verification(story: &Story, found: &Verification) -> Suite {
     let name = story.name_of(found.recommended.workers, found.recommended.threads);
     let reason = Language::DATA.say(&found.reason);
     let outcome = match found.verdict {
-        Verdict::Undecided if found.recommended.capacity_rps.is_none() => Outcome::Error(reason),
+        Verdict::Undecided if matches!(found.reason.fact(), Some(RecheckReason::NoWholeStart)) => {
+            Outcome::Error(reason)
+        }
         verdict => Outcome::of(verdict, reason),
     };
     let case = Case::new(format!("{name} is still right"), outcome);

@@ -12,8 +12,8 @@ use crate::server;
 use crate::session::watch::{self, Subject};
 use crate::terms::{BlindSpot, InsideUse, MonitorSecond, Role, StopSignal};
 
-/// The kernel's queue of the probe's socket holds ten datagrams, and each process sends ten a
-/// second.
+/// The kernel's queue of the probe's socket holds ten datagrams, and each process sends two a
+/// second, many of them at one moment.
 const HEAR_EVERY: Duration = Duration::from_millis(20);
 /// Walking memory holds its lock, and threads come and go slowly.
 const WALK_EVERY: Duration = Duration::from_secs(30);

@@ -66,8 +66,8 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             span(f64::from(*block_s))
         ),
         CompareRefusal::HoursUnmatched => {
-            "cannot tell: no hour of the later range has the same hour of the same weekday in the \
-             earlier one; give whole weeks, or ranges that lie whole weeks apart"
+            "cannot tell: no day of the later range has twelve hours whose weekday and time are in \
+             the earlier one too; give whole weeks, or whole days that lie whole weeks apart"
                 .into()
         }
         CompareRefusal::TooFewDays { days, needed } => format!(
@@ -76,8 +76,8 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             if *days == 1 { "1 day".to_string() } else { format!("{days} days") }
         ),
         CompareRefusal::MostlyGaps { present, possible } => format!(
-            "cannot tell: of {possible} blocks of the range only {present} have figures on both \
-             sides"
+            "cannot tell: of {possible} blocks, or days of ranges one after the other, only \
+             {present} have figures on both sides"
         ),
     }
 }
@@ -200,9 +200,9 @@ fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
     }
 }
 
-const NOT_MEASURED_IN_TURN: &str = "the two were not measured in turn: the intervals have what \
-     starts differ by, and not what the machine did differently at another time; one session that \
-     measures both does";
+const NOT_MEASURED_IN_TURN: &str = "the two were not measured in turn: the intervals of \
+     latency, memory and CPU have what starts differ by, and not what the machine did differently at \
+     another time; those of one session that measures both do";
 const GOAL_OUT_OF_REACH: &str = "not even one client alone is served within the goal, so there is \
      no capacity to compare; give a --slo that can be met";
 const RAN_AT_ONCE: &str = "both ran at once, and the intervals hold however often one looks; what \

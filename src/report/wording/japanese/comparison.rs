@@ -71,8 +71,8 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             span(f64::from(*block_s))
         ),
         CompareRefusal::HoursUnmatched => {
-            "判定できません。後の期間には、前の期間に同じ曜日の同じ時刻がある時間がありません。1 週間単位か、ちょうど\
-             何週間か離れた期間にしてください"
+            "判定できません。後の期間には、前の期間の同じ曜日の同じ時刻と比べられる時間が 12 時間以上ある日が\
+             ありません。1 週間単位か、ちょうど何週間か離れた 1 日単位の期間にしてください"
                 .into()
         }
         CompareRefusal::TooFewDays { days, needed } => format!(
@@ -80,7 +80,8 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
              す。期間を長くしてください"
         ),
         CompareRefusal::MostlyGaps { present, possible } => format!(
-            "判定できません。期間の {possible} 個のうち、両方に値があるのは {present} 個だけです"
+            "判定できません。期間の {possible} 個（前後を比べるときは日）のうち、両方に値があるのは {present} \
+             個だけです"
         ),
     }
 }
@@ -197,8 +198,8 @@ fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
     }
 }
 
-const NOT_MEASURED_IN_TURN: &str = "2 つは交互に計測したものではありません。起動ごとの差は区間に入っていますが、時間を置いたことによるマシン\
-     の差は入っていません。1 つのセッションで両方を計測すれば、それも除けます";
+const NOT_MEASURED_IN_TURN: &str = "2 つは交互に計測したものではありません。レイテンシ、メモリー、CPU の区間には、起動ごとの差は入って\
+     いますが、時間を置いたことによるマシンの差は入っていません。1 つのセッションで両方を計測すれば、それも入ります";
 const RAN_AT_ONCE: &str = "両方が同時に動いていて、区間は何度見ても成り立ちます。A と B のインスタンスそのものの差は入っていません。\
      両方が同じ設定だったときの 2 つを比べれば、それがわかります";
 const HOURS_MATCHED: &str = "同じ曜日の同じ時刻どうしを比べています。2 つの期間の間に変わったほかのことは区別できません。2 つの設定を\
