@@ -4,6 +4,7 @@
 //! itself. Only looks.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
 use super::command::{self, Order};
@@ -31,6 +32,11 @@ pub struct Seen {
     pub processors: Option<u32>,
     /// Release.
     pub kernel: Option<String>,
+}
+
+/// Is this an address of the machine that we are on? At others nobody here may listen.
+pub fn is_this(ip: IpAddr) -> bool {
+    UdpSocket::bind((ip, 0)).is_ok()
 }
 
 /// Looks once. Where nothing can be seen nothing is said of it: a load's record says why.
@@ -63,6 +69,14 @@ fn seen(lines: &[String]) -> Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_addresses_of_its_own_are_this_machine() {
+        // The second is for documents, and nobody's (RFC 5737).
+        for (ip, expected) in [("127.0.0.1", true), ("192.0.2.1", false)] {
+            assert_eq!(is_this(ip.parse().unwrap()), expected, "{ip}");
+        }
+    }
 
     #[test]
     fn what_a_shell_there_sees_is_read_and_what_it_does_not_see_is_left_open() {

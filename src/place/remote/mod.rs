@@ -290,7 +290,7 @@ impl Remote {
 
     /// The app runs on this machine.
     fn is_here(&self) -> bool {
-        self.settings.to.addresses.iter().all(|address| address.ip().is_loopback())
+        self.settings.to.addresses.iter().all(|address| host::is_this(address.ip()))
     }
 
     /// Why nothing is seen of what the app uses, where no shell looks at it.
