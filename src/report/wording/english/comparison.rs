@@ -201,8 +201,8 @@ fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
 }
 
 const NOT_MEASURED_IN_TURN: &str = "the two were not measured in turn: the intervals of \
-     latency, memory and CPU have what starts differ by, and not what the machine did differently at \
-     another time; those of one session that measures both do";
+     latency, memory and CPU have what starts differ by, and not what the machine did differently \
+     at another time; those of one session that measures both do";
 const GOAL_OUT_OF_REACH: &str = "not even one client alone is served within the goal, so there is \
      no capacity to compare; give a --slo that can be met";
 const RAN_AT_ONCE: &str = "both ran at once, and the intervals hold however often one looks; what \
