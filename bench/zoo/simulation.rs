@@ -19,6 +19,9 @@ const SLICE_S: f64 = 0.01;
 pub const TIMEOUT_S: f64 = 10.0;
 /// Connections that wait to be accepted; more are refused.
 const BACKLOG: usize = 1024;
+/// A client whose connection was refused waits this long before the next, as the engine's do: else
+/// it would ask again without end while no time passes.
+const PAUSE_S: f64 = 0.01;
 
 /// See the head of this file.
 pub struct Simulation {
@@ -522,7 +525,7 @@ impl Simulation {
             let (ending, ended_s) =
                 if is_late { (Ending::Timeout, due_s + TIMEOUT_S) } else { (ending, ended_s) };
             see(Outcome { due_s, sent_s, ended_s, ending });
-            self.ended();
+            self.ended(if ending == Ending::Refused { PAUSE_S } else { 0.0 });
         }
         self.unused.push(id);
         while self.due.front().is_some_and(|(due_s, id)| !self.is_awaited(*due_s, *id)) {
@@ -535,11 +538,12 @@ impl Simulation {
         job.due_s == due_s && job.stage != Stage::Gone && !job.is_abandoned
     }
 
-    fn ended(&mut self) {
+    /// `pause_s`: its client's, beside what it thinks for.
+    fn ended(&mut self, pause_s: f64) {
         self.count_in_flight(-1);
         if let Some(Load { offered: Offered::Closed { think, .. }, .. }) = &self.load {
             let think_s = think.as_secs_f64();
-            self.after(think_s, Event::Client(self.load_number));
+            self.after(think_s + pause_s, Event::Client(self.load_number));
         }
     }
 
@@ -561,7 +565,7 @@ impl Simulation {
         job.is_abandoned = true;
         let sent_s = job.sent_s;
         see(Outcome { due_s, sent_s, ended_s, ending: Ending::Timeout });
-        self.ended();
+        self.ended(0.0);
     }
 }
 
