@@ -309,23 +309,29 @@ mod tests {
         assert_eq!(typed.paths[&Key::App].to_str(), Some("/srv/shop"));
     }
 
+    /// What of these values, typed in a session, is typed again.
+    fn assert_given_again<const N: usize>(values: [PlannedValue; N], expected: &[(Key, &str)]) {
+        let records = values.map(|value| PlanRecord { value, source: PlanSource::Flag });
+        let typed = with_earlier(Typed::default(), &records, "/srv/shop", None);
+        for (key, expected) in expected {
+            assert_eq!(typed.all(*key), [*expected]);
+        }
+    }
+
     #[test]
     fn a_deployment_is_named_again_with_what_sends_its_load() {
         let (name, namespace) = ("shop".to_string(), Some("web".to_string()));
-        let records = [
+        let values = [
             PlannedValue::Deployment { name, namespace },
             PlannedValue::Generators { pods: 2, image: "sweetspot:1".into() },
-        ]
-        .map(|value| PlanRecord { value, source: PlanSource::Flag });
-        let typed = with_earlier(Typed::default(), &records, "/srv/shop", None);
-        for (key, expected) in [
+        ];
+        let expected = [
             (Key::Deployment, "shop"),
             (Key::Namespace, "web"),
             (Key::Generators, "2"),
             (Key::GeneratorImage, "sweetspot:1"),
-        ] {
-            assert_eq!(typed.all(key), [expected]);
-        }
+        ];
+        assert_given_again(values, &expected);
     }
 
     #[test]
@@ -337,17 +343,14 @@ mod tests {
             cuts: vec![1, 2],
             at_once: 3,
         };
-        let records = [PlanRecord { value, source: PlanSource::Flag }];
-        let typed = with_earlier(Typed::default(), &records, "/srv/shop", None);
-        for (key, expected) in [
+        let expected = [
             (Key::Image, "shop:1"),
             (Key::Port, "3000"),
             (Key::Namespace, "web"),
             (Key::Pods, "1,2"),
             (Key::Parallel, "3"),
-        ] {
-            assert_eq!(typed.all(key), [expected]);
-        }
+        ];
+        assert_given_again([value], &expected);
     }
 
     #[test]

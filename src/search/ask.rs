@@ -106,7 +106,7 @@ pub enum Told {
 /// A valid trial for tests: a load at this rate, which held, and of whose requests, all of them
 /// answered, so many failed.
 #[cfg(test)]
-pub(super) fn tests_trial(
+pub(crate) fn tests_trial(
     purpose: TrialPurpose,
     rate_rps: f64,
     (due, failed): (u64, u64),

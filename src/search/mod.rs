@@ -66,6 +66,8 @@ use soak::{Lasting, LongRun};
 use unloaded::Attempt;
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
+#[cfg(test)]
+pub(crate) use ask::tests_trial;
 pub use ask::{Ask, Told, TrialRequest};
 pub use belief::WindowAnswer;
 pub use capacity::CapacitySearch;

@@ -42,17 +42,7 @@ const KILLING: Duration = Duration::from_secs(10);
 /// The kernel refuses what the guardian needs for its work; nothing was started then.
 pub fn run() -> io::Result<()> {
     prepare()?;
-    let mut guardian = Guardian {
-        mark: launch::mark(),
-        record: None,
-        scratch: None,
-        group: Group::default(),
-        run_as: None,
-        started: Vec::new(),
-        log: None,
-        last_log: None,
-        is_read: true,
-    };
+    let mut guardian = Guardian::new(launch::mark());
     let mut input = Input::open()?;
     loop {
         match input.wait(Duration::from_secs(1))? {
@@ -132,6 +122,21 @@ struct Guardian {
 }
 
 impl Guardian {
+    /// One that has started nothing yet.
+    fn new(mark: String) -> Self {
+        Self {
+            mark,
+            record: None,
+            scratch: None,
+            group: Group::default(),
+            run_as: None,
+            started: Vec::new(),
+            log: None,
+            last_log: None,
+            is_read: true,
+        }
+    }
+
     fn carry_out(&mut self, line: &str) {
         let reply = match serde_json::from_str(line) {
             Ok(Order::Begin { scratch_in, limits, run_as }) => {
@@ -400,17 +405,9 @@ mod tests {
     use super::*;
 
     fn guardian() -> Guardian {
-        Guardian {
-            mark: String::new(),
-            record: None,
-            scratch: None,
-            group: Group::default(),
-            run_as: None,
-            started: Vec::new(),
-            log: None,
-            last_log: None,
-            is_read: false,
-        }
+        let mut guardian = Guardian::new(String::new());
+        guardian.is_read = false;
+        guardian
     }
 
     #[test]

@@ -187,9 +187,9 @@ pub(super) mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::search::tests_trial;
     use crate::terms::{
-        Bytes, Cores, LatencySummary, Limit, LoadSummary, Offered, Reason, Variant, Verdict,
-        WaitingEvidence, WarmUp, WarmUpKind,
+        Bytes, Cores, LatencySummary, LoadSummary, Offered, Verdict, WarmUp, WarmUpKind,
     };
 
     /// Fifty requests a second for ten seconds, each with 30 ms of latency and `cpu_s` of CPU.
@@ -217,20 +217,10 @@ pub(super) mod tests {
         };
         let replies = 500;
         TrialSummary {
-            id: 1,
-            purpose,
             configuration,
-            variant: Variant::AS_IT_IS,
-            start: 1,
             offered: Offered::Closed { clients, think: Duration::ZERO },
             verdict: Verdict::Undecided,
             leaning: Verdict::Undecided,
-            reason: Reason::NoGoalYet.into(),
-            resolution: 0.1,
-            edge: None,
-            by_latency: None,
-            valid: true,
-            warm_up: WarmUp { kind: WarmUpKind::Flat, left_out_s: 2.0 },
             summary: LoadSummary {
                 duration_s: 10.0,
                 due: replies,
@@ -240,15 +230,7 @@ pub(super) mod tests {
                 ..LoadSummary::default()
             },
             cpu_s: [("worker".to_string(), cpu_s * replies as f64)].into(),
-            workers: Vec::new(),
-            memory_bytes: None,
-            memory_growth_bytes_s: None,
-            memory_growth_bytes_s_interval: None,
-            inside: None,
-            limit: Limit::unknown(WaitingEvidence::NotSaturated),
-            failure: None,
-            load_s: 12.0,
-            ended_s: 12.0,
+            ..tests_trial(purpose, 50.0, (replies, 0))
         }
     }
 
