@@ -204,27 +204,34 @@ fn is_yes(mut input: impl BufRead) -> bool {
 }
 
 /// An answer is success, also when the user stopped the search early; but for a rate that was asked
-/// for and that nothing holds, a setting of which no load met the goal or that did not last, and a
-/// capacity that is not as precise as was asked for.
+/// for and that nothing holds or that could not be decided, a setting of which no load met the goal
+/// or that did not last, and a capacity that is not as precise as was asked for.
 fn exit(ended: &Ended, story: &Story, asked: Option<Ratio>) -> Exit {
     if let Some(decision) = &ended.result.decision {
+        let has_lasted = decision.soak.as_ref().is_none_or(Soak::has_lasted);
+        if !has_lasted || story.has_held_none() {
+            return Exit::NotMet;
+        }
         let held = ended.result.objective.as_ref().and_then(|objective| objective.held);
         let is_reached = |precision: Precision| precision.is_reached();
         let is_enough = asked.is_none() || decision.precision.is_some_and(is_reached);
-        let has_lasted = decision.soak.as_ref().is_none_or(Soak::has_lasted);
-        return match (held, is_enough) {
-            _ if !has_lasted => Exit::NotMet,
-            (Some(Verdict::No), _) => Exit::NotMet,
-            _ if story.has_held_none() => Exit::NotMet,
-            (_, true) => Exit::Done,
-            (_, false) => Exit::Invalid,
-        };
+        return of_answer(held, is_enough);
     }
     match ended.state {
         SessionState::Done if ended.is_server_always_gone() => Exit::CouldNotMeasure,
         SessionState::Done if story.has_missed() => Exit::NotMet,
         SessionState::Done => Exit::Invalid,
         _ => Exit::CouldNotMeasure,
+    }
+}
+
+/// `held`: whether the rate is that was asked for; `None` where none was. `is_enough`: the capacity
+/// is as precise as was asked for.
+fn of_answer(held: Option<Verdict>, is_enough: bool) -> Exit {
+    match (held, is_enough) {
+        (Some(Verdict::No), _) => Exit::NotMet,
+        (None | Some(Verdict::Yes), true) => Exit::Done,
+        (Some(Verdict::Undecided), _) | (_, false) => Exit::Invalid,
     }
 }
 
@@ -370,6 +377,20 @@ mod tests {
         }
         let then_yes = io::Read::chain(Interrupted(false), &b"y\n"[..]);
         assert!(!is_yes(io::BufReader::new(then_yes)));
+    }
+
+    #[test]
+    fn a_rate_that_stays_undecided_is_no_success() {
+        for (held, is_enough, expected) in [
+            (None, true, Exit::Done),
+            (None, false, Exit::Invalid),
+            (Some(Verdict::Yes), true, Exit::Done),
+            (Some(Verdict::Undecided), true, Exit::Invalid),
+            (Some(Verdict::Undecided), false, Exit::Invalid),
+            (Some(Verdict::No), false, Exit::NotMet),
+        ] {
+            assert_eq!(of_answer(held, is_enough), expected, "{held:?}, {is_enough}");
+        }
     }
 
     #[test]

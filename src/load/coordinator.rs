@@ -165,11 +165,11 @@ pub fn run(
 fn run_loop(common: &Common, setup: LoopSetup, placement: &Placement) -> io::Result<LoopReport> {
     let (index, messages) = (setup.index, setup.messages.clone());
     let prepared = configure(placement).and_then(|()| EventLoop::new(common, setup));
-    // A loop that could not be prepared is as ready as it will be; the coordinator receives until
-    // all senders are gone.
-    drop(messages.send((index, LoopMessage::Ready)));
-    let clock = *common.clock.wait();
-    let report = prepared.and_then(|prepared| prepared.run(clock));
+    let message = if prepared.is_ok() { LoopMessage::Ready } else { LoopMessage::Ended };
+    // The coordinator receives until all senders are gone.
+    drop(messages.send((index, message)));
+    let prepared = prepared?;
+    let report = prepared.run(*common.clock.wait());
     if report.is_err() {
         common.shutdown.raise(Shutdown::Abort);
     }
@@ -399,8 +399,11 @@ impl Reported {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if common.clock.get().is_none() && self.loops.iter().all(|one| one.is_ready) {
-                if (callbacks.begin)().is_break() {
+            let is_known = |one: &LoopProgress| one.is_ready || one.has_ended;
+            if common.clock.get().is_none() && self.loops.iter().all(is_known) {
+                // A loop that ended before the load begins could not be prepared.
+                let is_prepared = self.loops.iter().all(|one| one.is_ready);
+                if !is_prepared || (callbacks.begin)().is_break() {
                     common.shutdown.raise(Shutdown::Abort);
                 }
                 common.clock.get_or_init(Clock::start);
@@ -550,6 +553,8 @@ fn length(spec: &LoadSpec, reports: &[LoopReport]) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::spec::Closing;
+    use crate::terms::Target;
 
     #[test]
     fn a_path_too_long_for_a_unix_socket_is_noticed() {
@@ -557,5 +562,48 @@ mod tests {
         let error = remotes(&path(107)).unwrap_err().to_string();
         assert!(error.contains("longer than the 107 bytes"), "{error}");
         assert_eq!(remotes(&path(106)).unwrap().len(), 1);
+    }
+
+    /// On a core that no machine has.
+    fn unprepared() -> LoadSpec {
+        LoadSpec {
+            address: Address::Unix("/no/socket/here".into()),
+            host: "app".into(),
+            targets: vec![Target::get("/")],
+            variables: None,
+            keeps_cookies: false,
+            shape: Shape::Clients { clients: 2, think: Duration::ZERO },
+            warm_up: Duration::ZERO,
+            length: Length::Requests(10),
+            connection: ConnectionMode::KeepAlive,
+            closing: Closing::default(),
+            protocol: Protocol::Http1,
+            records_each_target: false,
+            keeps_rows: false,
+            tls: None,
+            timeout: Duration::from_secs(1),
+            max_in_flight: None,
+            part: Part::WHOLE,
+            loops: 2,
+            seed: 1,
+            placement: Placement { cpus: vec![usize::MAX], raised_priority: false },
+        }
+    }
+
+    #[test]
+    fn a_load_does_not_begin_where_a_loop_could_not_be_prepared() {
+        let mut has_begun = false;
+        let callbacks = Callbacks {
+            watch: &mut |_| ControlFlow::Continue(()),
+            second: &mut |_| {},
+            rows: &mut |_| {},
+            begin: &mut || {
+                has_begun = true;
+                ControlFlow::Continue(())
+            },
+        };
+        let error = stream(&unprepared(), &StopSignal::default(), callbacks).unwrap_err();
+        let is_loop = matches!(error, LoadError::Environment { part: GeneratorPart::Loop, .. });
+        assert!(is_loop && !has_begun, "{error}");
     }
 }

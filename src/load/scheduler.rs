@@ -101,10 +101,11 @@ impl Scheduler {
         self.in_flight += 1;
     }
 
-    /// A request that was on its way is to be sent before all that wait.
+    /// A request that was on its way is to be sent before all that wait and were due later.
     pub fn put_back(&mut self, request: Pending) {
         self.in_flight -= 1;
-        self.waiting.push_front(request);
+        let older = self.waiting.partition_point(|waiting| waiting.due < request.due);
+        self.waiting.insert(older, request);
     }
 
     /// Nothing is to be sent before this.
@@ -220,6 +221,18 @@ mod tests {
         assert!(scheduler.take_waiting(ms(100)).is_none(), "no room");
         scheduler.put_back(first);
         let waiting = std::iter::from_fn(|| scheduler.take_waiting(ms(100)));
+        assert_eq!(waiting.map(|request| request.due).collect::<Vec<_>>(), [ms(0), ms(100)]);
+    }
+
+    /// Those of one connection come back in the order in which they were sent.
+    #[test]
+    fn requests_that_are_put_back_together_are_sent_again_oldest_first() {
+        let mut scheduler = scheduler(2);
+        let sent = [ms(0), ms(100)].map(|now| scheduler.take_due(now).unwrap());
+        sent.iter().for_each(|_| scheduler.begin());
+        sent.into_iter().for_each(|request| scheduler.put_back(request));
+        assert_eq!(scheduler.earliest_to_come(ms(150)), ms(0));
+        let waiting = std::iter::from_fn(|| scheduler.take_waiting(ms(150)));
         assert_eq!(waiting.map(|request| request.due).collect::<Vec<_>>(), [ms(0), ms(100)]);
     }
 }

@@ -98,13 +98,13 @@ pub struct LoopSetup {
 /// What a loop sends to the coordinator while it runs.
 #[derive(Debug, PartialEq)]
 pub enum LoopMessage {
-    /// The first message of a loop: it waits for the clock.
+    /// The first message of a loop: it is prepared, and waits for the clock.
     Ready,
     Clock(Box<ClockSecond>),
     /// Requests that have ended.
     Rows(Vec<RequestRow>),
     /// Nothing can be added any more to the second of this index.
     Finished(u64, Box<LoadSecond>),
-    /// The last message of a loop.
+    /// The last message of a loop, and the only one of a loop that could not be prepared.
     Ended,
 }

@@ -3,6 +3,7 @@
 //!
 //! In: the app's folder. Out: commands and variables, each with its file. Reads these files.
 
+mod compose;
 mod flags;
 mod hosts;
 mod image;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use self::compose::services;
 use self::flags::{Given, all_given, flags};
 use self::hosts::{fly, kamal, procfile};
 use self::image::image;
@@ -47,6 +49,22 @@ const VARIABLES: [&str; 15] = [
     "RUBY_YJIT_ENABLE",
 ];
 
+/// A file of an app's, and what reads its text.
+type Source = (&'static str, fn(&str) -> Said);
+
+const KAMAL: Source = ("config/deploy.yml", kamal);
+
+/// What has an app run, with a command and variables in place of its image's: the nearest to where
+/// it serves users first, and Compose's files in the order in which Compose looks for them.
+const HOSTS: [Source; 6] = [
+    KAMAL,
+    ("fly.toml", fly),
+    ("compose.yaml", compose),
+    ("compose.yml", compose),
+    ("docker-compose.yml", compose),
+    ("docker-compose.yaml", compose),
+];
+
 /// A command, with the code of the app's own shell scripts that it runs: a line each.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command {
@@ -72,19 +90,28 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// What cannot be read says nothing.
+    /// As the first of its hosts has it that says how large the app is or how it is started. What
+    /// cannot be read says nothing.
     pub fn read(folder: &Path) -> Self {
-        let read = |(file, of): (&'static str, fn(&str) -> Said)| {
-            fs::read_to_string(folder.join(file)).map(|text| (file, of(&text))).ok()
+        Self::of(folder, &HOSTS)
+    }
+
+    /// As Kamal has it, whatever else would run the app.
+    pub fn by_kamal(folder: &Path) -> Self {
+        Self::of(folder, &[KAMAL])
+    }
+
+    fn of(folder: &Path, hosts: &[Source]) -> Self {
+        let read = |(file, of): &Source| {
+            fs::read_to_string(folder.join(file)).map(|text| (*file, of(&text))).ok()
         };
+        let mut hosts: Vec<(&'static str, Said)> = hosts.iter().filter_map(read).collect();
+        // A mixture of two would be what runs nowhere.
+        hosts.sort_by_key(|(_, said)| said.command.is_empty() && !is_sized(said));
+        hosts.truncate(1);
         // Where an app is run comes before what its image holds.
-        let files = [
-            ("Dockerfile", image as fn(&str) -> Said),
-            ("Procfile", procfile),
-            ("fly.toml", fly),
-            ("config/deploy.yml", kamal),
-        ];
-        let files: Vec<(&'static str, Said)> = files.into_iter().filter_map(read).collect();
+        let own: [Source; 2] = [("Dockerfile", image), ("Procfile", procfile)];
+        let files: Vec<_> = own.iter().filter_map(read).chain(hosts).collect();
         let mut deployment = Self::default();
         for (file, said) in &files {
             let sizes = said.variables.iter().filter(|(name, value)| is_size(name, value));
@@ -247,14 +274,40 @@ fn commands(folder: &Path, files: &[(&'static str, Said)]) -> Vec<Command> {
         let text = [own.as_str(), &scripts(folder, &own)].join("\n");
         (!own.trim().is_empty()).then_some(Command { file, text })
     };
-    let hosts = ["config/deploy.yml", "fly.toml"].iter().filter_map(|name| of(name));
-    let host = hosts.filter_map(|(file, said)| command(file, said.command.clone())).next();
+    let host = HOSTS.iter().find_map(|(name, _)| of(name));
+    let host = host.and_then(|(file, said)| command(file, said.command.clone()));
     let image = of("Dockerfile").and_then(|(file, said)| {
         let own = if host.is_some() { "" } else { &said.command };
         command(file, [said.entry.as_str(), own].join(" "))
     });
     let procfile = of("Procfile").and_then(|(file, said)| command(file, said.command.clone()));
     [host, image, procfile].into_iter().flatten().collect()
+}
+
+/// What a Compose file says of its one service that says how large it is; nothing where two differ,
+/// as it is not to be seen which of them is the app. A service with a command that starts no server
+/// is another.
+fn compose(text: &str) -> Said {
+    let mut programs: Vec<&str> = ADAPTERS.iter().flat_map(|it| programs_of(*it)).collect();
+    programs.push("rackup");
+    let serves = |said: &Said| {
+        let command = Command { file: "", text: said.command.clone() };
+        let is_server = |words: Vec<String>| {
+            words.first().is_some_and(|word| ["server", "s"].contains(&word.as_str()))
+        };
+        said.command.is_empty()
+            || command.starts(&programs)
+            || command.behind(&["rails"]).any(is_server)
+    };
+    let mut sized: Vec<Said> = services(text);
+    sized.retain(|said| is_sized(said) && serves(said));
+    sized.dedup();
+    <[Said; 1]>::try_from(sized).map_or_else(|_| Said::default(), |[only]| only)
+}
+
+/// Does it name a variable that says how large an app is, or that has more flags for a server?
+fn is_sized(said: &Said) -> bool {
+    said.variables.iter().any(|(name, _)| VARIABLES.contains(&name.as_str()) || has_flags(name))
 }
 
 /// Is this a variable that says how large an app is, with a number?
@@ -382,6 +435,51 @@ mod tests {
         let kamal = ("config/deploy.yml", "env:\n  clear:\n    WEB_CONCURRENCY: 3\n");
         let both = [("Dockerfile", "ENV WEB_CONCURRENCY=2\n"), kamal];
         assert_eq!(sized(&both).0, one("WEB_CONCURRENCY", "3", "config/deploy.yml"));
+    }
+
+    #[test]
+    fn of_two_hosts_the_first_that_says_something_counts_alone() {
+        let fly = ("fly.toml", "[env]\n  WEB_CONCURRENCY = 4\n  RAILS_MAX_THREADS = 9\n");
+        let kamal = ("config/deploy.yml", "env:\n  clear:\n    RAILS_MAX_THREADS: 3\n");
+        let expected = one("RAILS_MAX_THREADS", "3", "config/deploy.yml");
+        assert_eq!(sized(&[fly, kamal]).0, expected);
+        // As each new Rails app has it.
+        let unused = ("config/deploy.yml", "env:\n  clear:\n    SOLID_QUEUE_IN_PUMA: true\n");
+        assert_eq!(sized(&[fly, unused]).0.len(), 2);
+        let started = ("config/deploy.yml", "servers:\n  web:\n    cmd: puma -w 5\n");
+        let (variables, flags) = sized(&[fly, started]);
+        assert_eq!((variables, flags.unwrap().workers), (Vec::new(), Some(5)));
+    }
+
+    #[test]
+    fn a_compose_files_only_service_with_a_size_is_the_app() {
+        let of = |services: &str| sized(&[("compose.yaml", &format!("services:\n{services}"))]);
+        let web = "  db:\n    image: postgres\n  web:\n    environment:\n    - A=1\n    \
+                   - \"WEB_CONCURRENCY=3\" # of four\n";
+        let expected = one("WEB_CONCURRENCY", "3", "compose.yaml");
+        let jobs = "  jobs:\n    command: bundle exec sidekiq\n    environment:\n      \
+                    WEB_CONCURRENCY: 9\n";
+        assert_eq!(of(&format!("{jobs}{web}")).0, expected, "jobs are no app");
+        let other = "  admin:\n    environment:\n      WEB_CONCURRENCY: \"9\"\n";
+        assert_eq!(of(&format!("{web}{other}")).0, [], "which is the app?");
+        let same = "  admin:\n    environment: # as of web\n      A: 1\n      \
+                    WEB_CONCURRENCY: 3\n";
+        assert_eq!(of(&format!("{web}{same}")).0, expected);
+        assert_eq!(of("  web:\n    environment:\n      WEB_CONCURRENCY: ${N:-2}\n").0, []);
+        assert_eq!(of("  web:\n    labels:\n      WEB_CONCURRENCY: 2\n").0, []);
+        let started = "  web:\n    command:\n      - puma\n      - -w\n      - \"5\"\n    \
+                       environment:\n      RAILS_MAX_THREADS: 2\n";
+        let rails = "  web:\n    command: bash -c \"rm -f a.pid && exec rails s -p 80\"\n    \
+                     environment:\n      WEB_CONCURRENCY: 3\n  jobs:\n    command: bin/rails \
+                     solid_queue:start\n    environment:\n      WEB_CONCURRENCY: 9\n";
+        assert_eq!(of(rails).0, expected);
+        let (variables, flags) = of(started);
+        assert_eq!(variables, one("RAILS_MAX_THREADS", "2", "compose.yaml"));
+        assert_eq!(flags.unwrap().workers, Some(5));
+        let kamal = ("config/deploy.yml", "env:\n  clear:\n    RAILS_MAX_THREADS: 4\n");
+        let text = format!("services:\n{web}");
+        let both = sized(&[("docker-compose.yml", &text), kamal]).0;
+        assert_eq!(both, one("RAILS_MAX_THREADS", "4", "config/deploy.yml"));
     }
 
     #[test]

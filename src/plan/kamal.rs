@@ -130,6 +130,9 @@ fn is_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+
     use super::*;
 
     fn commands_of(folder: &Path, destination: Option<&str>) -> Result<Commands, RemoteError> {
@@ -173,6 +176,40 @@ v=${v%%_replaced_*}
         assert!(made.apply.contains("bin/kamal app boot --primary --roles app "));
         assert!(made.restore.contains(" --destination staging --version"));
         assert_eq!(made.files.len(), 3);
+    }
+
+    #[test]
+    fn the_containers_shell_is_reached_through_what_kamal_goes_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("observe.rb"), OBSERVE).unwrap();
+        // In place of ssh: prints what it is given.
+        symlink("/bin/echo", at("ssh")).unwrap();
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        // As Ruby writes Net::SSH's objects.
+        let jump = "  :proxy: !ruby/object:Net::SSH::Proxy::Jump\n    jump_proxies: \
+                    root@bastion:2200\n    options: []\n";
+        let command = "  :proxy: !ruby/object:Net::SSH::Proxy::Command\n    command_line_template: \
+                       aws ssm start-session --target %h\n      --parameters 'portNumber=%p'\n    \
+                       command_line:\n    timeout: 60\n";
+        let by_command =
+            " -o ProxyCommand=aws ssm start-session --target %h --parameters 'portNumber=%p' ";
+        for (proxy, expected) in [
+            ("", " -p 22 deploy@10.0.0.7 docker exec -i "),
+            (jump, " -p 22 -J root@bastion:2200 deploy@10.0.0.7 docker exec -i "),
+            (command, by_command),
+        ] {
+            let config = format!(
+                ":primary_host: 10.0.0.7\n:version: abc\n:service_with_version: shop-abc\n\
+                 :ssh_options:\n  :user: deploy\n{proxy}  :keepalive: true\n"
+            );
+            fs::write(at("config"), config).unwrap();
+            let mut ruby = Command::new("ruby");
+            ruby.arg(at("observe.rb")).args(["web", "", "cat"]).arg(at("config"));
+            let ended = ruby.env("PATH", &path).output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stdout);
+            assert!(said.contains(expected), "{ended:?}");
+        }
     }
 
     #[test]

@@ -88,15 +88,23 @@ const SERVERS: [&str; 5] = ["gunicorn", "uvicorn", "hypercorn", "daphne", "grani
 /// Those of them that run ASGI unless the module shows something else.
 const OF_ASGI: [&str; 3] = ["uvicorn", "hypercorn", "daphne"];
 
-/// Their flags that name folders in which modules are.
-const FOLDERS: [&str; 3] = ["--app-dir", "--chdir", "--pythonpath"];
+/// Their flags that name folders in which modules are, and the one that names where these begin.
+const FOLDERS: [&str; 2] = ["--app-dir", "--pythonpath"];
+const CHDIR: [&str; 1] = ["--chdir"];
 
 /// Where the app's modules may be: in the folders that a command names, or in its own.
 fn places(folder: &Path, deployment: &Deployment) -> Vec<PathBuf> {
-    let named = deployment.values_of(&SERVERS, &FOLDERS);
-    let words = named.iter().flat_map(|value| value.split(','));
-    let below = words.flat_map(|word| folders(folder, word)).map(|below| folder.join(below));
-    below.chain([folder.to_path_buf()]).collect()
+    let mut own = named(deployment, &CHDIR, folder);
+    own.push(folder.to_path_buf());
+    let below = own.iter().flat_map(|from| named(deployment, &FOLDERS, from));
+    below.chain(own.iter().cloned()).collect()
+}
+
+/// The folders below this one that a command may mean by these flags.
+fn named(deployment: &Deployment, flags: &[&str], from: &Path) -> Vec<PathBuf> {
+    let values = deployment.values_of(&SERVERS, flags);
+    let words = values.iter().flat_map(|value| value.split(','));
+    words.flat_map(|word| folders(from, word)).map(|below| from.join(below)).collect()
 }
 
 /// What the command that deploys the app has its server run, where that module is there.
@@ -451,6 +459,14 @@ mod tests {
                     ("lib/api.py", "app = Starlette()\n"),
                     ("Dockerfile", "ENV GUNICORN_CMD_ARGS=\"--pythonpath lib\"\n"),
                     ("Procfile", "web: gunicorn api:app\n"),
+                ],
+                "api:app",
+                Asgi,
+            ),
+            (
+                &[
+                    ("web/lib/api.py", "app = Starlette()\n"),
+                    ("Procfile", "web: gunicorn --pythonpath lib --chdir web api:app\n"),
                 ],
                 "api:app",
                 Asgi,

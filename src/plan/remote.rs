@@ -183,7 +183,7 @@ fn today(
     folder: &Path,
 ) -> Result<Option<Configuration>, PlanError> {
     let said = settings.get(Key::Today).map(|given| given.read(configuration)).transpose()?;
-    let deployed = || today_of(&Deployment::read(folder));
+    let deployed = || today_of(&Deployment::by_kamal(folder));
     // A destination's own configuration may say otherwise.
     let is_known = *by == Platform::Kamal { destination: None };
     Ok(said.map(|it| it.value).or_else(|| is_known.then(deployed).flatten()))
@@ -293,7 +293,10 @@ mod tests {
             std::fs::create_dir(folder.path().join("config")).unwrap();
             let text = format!("env:\n  clear:\n    {said}\n");
             std::fs::write(folder.path().join("config/deploy.yml"), text).unwrap();
-            assert_eq!(today_of(&Deployment::read(folder.path())), expected, "{said}");
+            // Deployed there too, or once, and no business of Kamal's.
+            let fly = "[env]\n  WEB_CONCURRENCY = 4\n  RAILS_MAX_THREADS = 9\n";
+            std::fs::write(folder.path().join("fly.toml"), fly).unwrap();
+            assert_eq!(today_of(&Deployment::by_kamal(folder.path())), expected, "{said}");
         }
     }
 

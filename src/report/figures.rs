@@ -73,7 +73,8 @@ pub fn half_width(ratio: f64) -> String {
     format!("\u{b1}{}", whole_percent(ratio.max(0.01)))
 }
 
-/// A share as a percentage: `97 %`; below ten with a decimal: `0.3 %`.
+/// A share as a percentage: `97 %`; below ten with a decimal: `0.3 %`; what is not none never reads
+/// as none: `<0.01 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -81,6 +82,7 @@ pub fn percent(share: f64) -> String {
         0.0 => "0 %".to_string(),
         p if p >= 9.95 => format!("{p:.0} %"),
         p if p >= 0.095 => format!("{p:.1} %"),
+        p if p > 0.0 && p < 0.005 => "<0.01 %".to_string(),
         p => format!("{p:.2} %"),
     }
 }
@@ -174,6 +176,9 @@ mod tests {
             assert_eq!(latency(value), text);
         }
         for (value, text) in [(0.97, "97 %"), (0.003, "0.3 %"), (0.0, "0 %"), (0.0002, "0.02 %")] {
+            assert_eq!(percent(value), text);
+        }
+        for (value, text) in [(0.000_051, "0.01 %"), (0.000_049, "<0.01 %"), (1e-9, "<0.01 %")] {
             assert_eq!(percent(value), text);
         }
         let all = [(0.25, "25 %"), (0.048, "4.8 %"), (0.0024, "0.24 %"), (0.0, "0 %")];

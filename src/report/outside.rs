@@ -63,7 +63,7 @@ pub fn markdown(text: &str) -> String {
     escaped
 }
 
-/// A value for a Markdown page, shown as it is in a fixed-width face; also inside a table.
+/// A value for a Markdown page, shown as it is in a fixed-width face.
 pub fn markdown_code(text: &str) -> String {
     let text = line(text);
     if text.is_empty() {
@@ -72,7 +72,7 @@ pub fn markdown_code(text: &str) -> String {
     let fence = "`".repeat(longest_run(&text, '`') + 1);
     // A space keeps a backtick at the edge apart from the fence; readers drop it again.
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{fence}{pad}{}{pad}{fence}", text.replace('|', "\\|"))
+    format!("{fence}{pad}{text}{pad}{fence}")
 }
 
 /// Lines for a Markdown page as a block of code.
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(markdown("a|b <i> *x*"), "a\\|b \\<i\\> \\*x\\*");
         assert_eq!(markdown("@you #1"), "\\@&#8203;you \\#&#8203;1");
         assert_eq!(markdown("_so_ DATABASE_URL"), "\\_so\\_ DATABASE_URL");
-        assert_eq!(markdown_code("a|`b`"), "`` a\\|`b` ``");
+        assert_eq!(markdown_code("a|`b`"), "`` a|`b` ``");
         assert_eq!(markdown_code("plain"), "`plain`");
         assert_eq!(markdown_block("", "```\nx"), "````\n```\nx\n````\n");
     }

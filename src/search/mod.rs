@@ -85,6 +85,7 @@ pub use starts::{
     starts,
 };
 pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
+pub use warmth::Warmth;
 
 /// How far the search is.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@ use super::constants::{CHEAPER, WARM_MOST_S, WARMING_BURSTS_MOST};
 use crate::model::server_cpu_s;
 use crate::terms::{Configuration, TrialPurpose, TrialSummary, WarmUpKind};
 
-/// What is known of it.
+/// What is known of how a server warms up.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Warmth {
+pub struct Warmth {
     /// Bursts of the present start, while each is cheaper than the one before.
     warming: Option<Warming>,
     /// What a worker answered until a start was warm; 0 where all were from the beginning.

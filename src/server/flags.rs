@@ -57,6 +57,8 @@ pub enum Takes {
     File,
     /// Folders of the app's, with commas between them.
     Folders,
+    /// A folder of the app's that the server goes to before it looks for those of others.
+    OwnFolder,
     /// A variable for the app: `NAME=value`.
     Variable,
 }

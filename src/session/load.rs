@@ -185,6 +185,7 @@ pub fn run(
     summary.warnings.extend(prepared.warnings.iter().cloned());
     route::add(route, prepared.goals.tightest_limit(), &mut summary);
     summary.shape = Some(prepared.shape());
+    summary.arrivals = prepared.arrivals();
     Ok(Finished { summary, all })
 }
 
@@ -361,16 +362,20 @@ mod tests {
 
     #[test]
     fn results_say_how_the_load_went_on() {
-        let shape_of = |shape: Shape| {
-            prepare(Asked { shape: Some(shape), ..asked("127.0.0.1:9") }).unwrap().shape()
-        };
+        let of = |shape| prepare(Asked { shape: Some(shape), ..asked("127.0.0.1:9") }).unwrap();
+        let shape_of = |shape: Shape| of(shape).shape();
         let Stages(stages) = "50/s:10s,0..150/s:5s".parse().unwrap();
         let stage = |from_rps, to_rps, duration_s| StageSummary { from_rps, to_rps, duration_s };
         let expected = vec![stage(50.0, 50.0, 10.0), stage(0.0, 150.0, 5.0)];
         let shape = Shape::Stages { stages, arrivals: Arrivals::Uniform };
         assert_eq!(shape_of(shape), ShapeSummary::Stages { stages: expected });
         let clients = Shape::Clients { clients: 3, think: Duration::from_millis(500) };
+        assert_eq!(of(clients.clone()).arrivals(), None);
         assert_eq!(shape_of(clients), ShapeSummary::Clients { think_s: 0.5 });
+        let rate = Rate::per_second(10.0).unwrap();
+        for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
+            assert_eq!(of(Shape::Constant { rate, arrivals }).arrivals(), Some(arrivals));
+        }
         assert_eq!(prepare(asked("127.0.0.1:9")).unwrap().shape(), ShapeSummary::Constant);
     }
 

@@ -194,7 +194,8 @@ fn memory_parts(story: &Story) -> Option<MemoryParts> {
 mod tests {
     use super::known::tests::{story, trial};
     use super::*;
-    use crate::terms::{Rate, TrialPurpose};
+    use crate::report::document;
+    use crate::terms::{Rate, TrialPurpose, TrialSummary};
 
     fn question() -> Question {
         Question { slo: Some("p95<1s".parse().unwrap()), ..Question::as_measured() }
@@ -216,6 +217,28 @@ mod tests {
         let computed = Question { rate: Some(nothing), ..question() };
         let error = answer(&Story::default(), &computed).unwrap_err();
         assert!(matches!(error, PredictError::NoMachine { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_fleet_of_settings_whose_memory_nobody_saw_is_not_said_to_fit() {
+        let doubt = "whether its memory suffices is not known";
+        for (memory_bytes, is_said) in [(None, true), (Some(300 << 20), false)] {
+            let alone = trial(TrialPurpose::Unloaded, (2, 5), 0.012);
+            let burst = trial(TrialPurpose::Saturate, (2, 5), 0.012);
+            let session = story("puma 7.1.0", vec![alone, TrialSummary { memory_bytes, ..burst }]);
+            let fleet = FleetQuestion {
+                rate: Rate::per_second(20.0).unwrap(),
+                zones: 1,
+                trough: None,
+                machines: vec!["small=2,4GiB".parse().unwrap()],
+            };
+            let (workers, threads) = (Some(vec![2]), Some(vec![5]));
+            let asked = Question { workers, threads, fleet: Some(fleet), ..question() };
+            let report = answer(&session, &asked).unwrap();
+            assert!(report.fleets[0].fleet.is_some(), "{report:?}");
+            let said = format!("{:?}", document::predict::document(&report));
+            assert_eq!(said.contains(doubt), is_said, "{said}");
+        }
     }
 
     #[test]

@@ -119,6 +119,7 @@ impl<'a> Fold<'a> {
             route: None,
             fleet: Vec::new(),
             shape: None,
+            arrivals: None,
             goals: judge.summaries(),
         };
         (summary, all)

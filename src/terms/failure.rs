@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
+use super::load_record::CertificateFault;
 use super::stated::Stated;
 
 /// Why a trial could not be completed; a measurement all the same.
@@ -139,6 +140,12 @@ pub enum BootEnd {
     /// A target's reply is not HTTP.
     NotHttp {
         target: String,
+    },
+    /// A target was not asked, as the server's certificate was not accepted; `fault` is null where
+    /// that is for another reason.
+    CertificateRefused {
+        target: String,
+        fault: Option<CertificateFault>,
     },
     /// A target was not answered in time, counted from the start.
     NotAnswered {
@@ -312,6 +319,10 @@ pub enum StartAdvice {
     ListenOnPortVariable,
     /// See what the app waits for, or name a page that answers sooner.
     SeeWhatItWaitsFor,
+    /// Have the server show a certificate that is accepted, or accept the one that it shows.
+    MendCertificate {
+        fault: CertificateFault,
+    },
 }
 
 /// What has a page answer 2xx.

@@ -107,6 +107,8 @@ impl ErrorCounts {
 pub enum TlsTrouble {
     /// The server's certificate was not accepted.
     Certificate {
+        /// What is wrong with it, of what is known; null: something else.
+        fault: Option<CertificateFault>,
         why: String,
     },
     /// The server did not accept something of ours, and said so.
@@ -124,6 +126,18 @@ pub enum TlsTrouble {
     },
     /// A server that was asked without TLS answered with it.
     Unasked,
+}
+
+/// What is wrong with a server's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CertificateFault {
+    /// It was not signed by a CA that is trusted.
+    Untrusted,
+    /// Its time is over.
+    Expired,
+    /// It is for another name than the one that was asked for.
+    OtherName,
 }
 
 /// The requests that were *due* in one second of the run, with what became of them, however late.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::goals::GoalList;
 use super::latency_summary::LatencySummary;
-use super::load_record::ErrorCounts;
+use super::load_record::{Arrivals, ErrorCounts};
 use super::reason::Reason;
 use super::slo::{self, Slo};
 use super::stated::{Stated, or_empty};
@@ -223,6 +223,10 @@ pub struct LoadSummary {
     /// noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<ShapeSummary>,
+    /// How its arrivals were spaced. Missing with clients and recorded times, in trials, and in
+    /// results from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
 }
 
 impl LoadSummary {

@@ -114,8 +114,8 @@ pub use latency_summary::LatencySummary;
 pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;
 pub use load_record::{
-    Arrivals, ErrorCounts, FleetMember, GOOD_STATUSES, GeneratorUse, LoadRecord, LoadRun,
-    LoadSecond, Offered, TargetSecond, TlsTrouble,
+    Arrivals, CertificateFault, ErrorCounts, FleetMember, GOOD_STATUSES, GeneratorUse, LoadRecord,
+    LoadRun, LoadSecond, Offered, TargetSecond, TlsTrouble,
 };
 pub use load_summary::{
     GeneratorSummary, GoalSummary, LoadSummary, MemberSummary, RouteSummary, SendLagSummary,

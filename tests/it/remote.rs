@@ -261,7 +261,8 @@ fn an_app_whose_certificate_is_not_trusted_is_not_waited_for_and_the_reason_is_t
     command.env("SSL_CERT_FILE", trusted.ca_file());
     let ended = Running::begin(command).end();
     ended.assert_code(1);
-    ended.assert_says(&["UnknownIssuer"]);
+    ended.assert_says(&["UnknownIssuer", "signed by no CA that this machine trusts"]);
+    ended.assert_says(&["SSL_CERT_FILE=FILE"]);
 }
 
 /// What Kamal deploys: two variables for all, one of them for the role that answers, too.

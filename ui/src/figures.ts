@@ -38,13 +38,15 @@ export function change(value: number): string {
   return `${percent > 0 ? "+" : ""}${percent} %`;
 }
 
-/** A share as a percentage: `97 %`; below ten with a decimal: `0.3 %`. */
+/** A share as a percentage: `97 %`; below ten with a decimal: `0.3 %`; what is not none never reads
+ * as none: `<0.01 %`. */
 export function percent(share: number): string {
   const value = share * 100;
   if (!Number.isFinite(value)) return "?";
   if (value === 0) return "0 %";
   if (value >= 9.95) return `${value.toFixed(0)} %`;
   if (value >= 0.095) return `${value.toFixed(1)} %`;
+  if (value > 0 && value < 0.005) return "<0.01 %";
   return `${value.toFixed(2)} %`;
 }
 

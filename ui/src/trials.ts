@@ -1,12 +1,12 @@
 // Which trials are shown, and in which order.
 
-import type { TrialPurpose, TrialRow } from "./data";
+import type { Outcome, TrialPurpose, TrialRow } from "./data";
 import { isSame, type Setting } from "./setting";
 
 export interface Filter {
   text: string;
   purpose: TrialPurpose | null;
-  outcome: string | null;
+  outcome: Outcome | null;
   setting: Setting | null;
 }
 
@@ -26,7 +26,7 @@ export function matching(trials: readonly TrialRow[], filter: Filter): TrialRow[
   return trials.filter(
     (trial) =>
       (filter.purpose === null || trial.purpose === filter.purpose) &&
-      (filter.outcome === null || trial.outcome === filter.outcome) &&
+      (filter.outcome === null || trial.outcome_code === filter.outcome) &&
       (filter.setting === null || isSame(trial, filter.setting)) &&
       words.every((word) => textOf(trial).includes(word)),
   );

@@ -299,8 +299,8 @@ export function nothingValid(): SessionPage {
         ways_out: [] },
     ),
     trials: whole.trials.map((it) => ({ ...it, valid: false, verdict: "undecided", completed: 0,
-      outcome: "did not start", failure: "boot: exit code 1\nLoadError: pg_ext", detail: null,
-      memory_bytes: null })),
+      outcome: "did not start", outcome_code: "did_not_start",
+      failure: "boot: exit code 1\nLoadError: pg_ext", detail: null, memory_bytes: null })),
   };
 }
 

@@ -73,6 +73,7 @@ export function trial(asked: Asked, random: Random, hasDetail = true): TrialRow 
     changes: [],
     purpose_name: asked.purpose,
     outcome: !isAsked ? "measured" : isOver ? "did not hold" : "held",
+    outcome_code: !isAsked ? "measured" : isOver ? "did_not_hold" : "held",
     verdict: isOver ? "no" : "yes",
     reason: isOver
       ? `${(latency_s.p95 * 1e3).toFixed(0)} ms at p95: more than 200 ms, beyond chance`

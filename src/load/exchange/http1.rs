@@ -178,10 +178,17 @@ impl Http1 {
             let Some(connection) = self.pool.get(key) else { return false };
             let read = connection.transport.receive(&mut cx.buffer, false);
             let Ok(read) = read else { return false };
-            let Activity::Busy { received, .. } = &mut connection.activity else { return false };
+            let Activity::Busy { request, received, .. } = &mut connection.activity else {
+                return false;
+            };
             *received += read.count as u64;
-            match connection.reply.feed(&cx.buffer[..read.count]) {
-                Ok(Progress::Done { .. }) => {
+            let bytes = &cx.buffer[..read.count];
+            if let Some(jar) = self.jars.get_mut(request.client as usize) {
+                jar.feed(bytes);
+            }
+            match connection.reply.feed(bytes) {
+                Ok(Progress::Done { surplus }) => {
+                    *received -= surplus as u64;
                     self.complete(cx, key, false, None);
                     return true;
                 }
@@ -290,10 +297,8 @@ impl Http1 {
         };
         match progress {
             Ok(Progress::Done { surplus }) => {
-                if is_skipped {
-                    // A byte that was asked for only to see whether anything follows.
-                    *received -= surplus as u64;
-                }
+                // What follows a reply is not counted, whether it was read or dropped.
+                *received -= surplus as u64;
                 self.complete(cx, key, surplus == 0, stamp);
                 if is_hung_up {
                     // Nothing can follow on it, so that its end need not be read.
@@ -438,5 +443,138 @@ impl Http1 {
         for key in expired {
             self.fail(cx, key, RequestError::Timeout);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::OnceLock;
+    use std::sync::mpsc::{Receiver, sync_channel};
+    use std::time::{Duration, Instant};
+
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::load::batching::Batching;
+    use crate::load::clock::Clock;
+    use crate::load::dialer::Dialer;
+    use crate::load::poller::Poller;
+    use crate::load::request::{Mix, Request, Values};
+    use crate::load::scheduler::Scheduler;
+    use crate::load::setup::{Common, LoopMessage, ShutdownFlag};
+    use crate::load::shape::{Nanos, Part, Shape};
+    use crate::load::sink::Sink;
+    use crate::load::socket::Remote;
+    use crate::load::source::{Limit, Source};
+    use crate::terms::{RequestRow, Target};
+
+    /// Of a load whose client keeps its cookies.
+    fn common(target: &Target) -> Common {
+        let connection = ConnectionMode::KeepAlive;
+        let request = Request::new(target, "app", connection, &Values::default()).unwrap();
+        Common {
+            clock: OnceLock::new(),
+            shutdown: ShutdownFlag::default(),
+            requests: vec![request],
+            weights: vec![1],
+            connection,
+            closing: Closing::Client,
+            http2: None,
+            recorded_targets: 0,
+            keeps_rows: true,
+            keeps_cookies: true,
+            timeout: Span::millis(60_000),
+        }
+    }
+
+    fn context(common: &Common, remote: Remote) -> (Context<'_>, Receiver<(u16, LoopMessage)>) {
+        let (messages, receiver) = sync_channel(64);
+        let shape = Shape::Clients { clients: 1, think: Duration::ZERO };
+        let source = Source::new(&shape, Duration::ZERO, Part::WHOLE, 1, Limit::At(Nanos::MAX));
+        let mix = Mix::new(&common.weights, Xoshiro256PlusPlus::seed_from_u64(1));
+        let cx = Context {
+            common,
+            clock: Clock::start(),
+            now: Nanos::START,
+            poller: Poller::new().unwrap(),
+            dialer: Dialer::new(&[remote], 0, None),
+            scheduler: Scheduler::new(source, mix, Part::WHOLE, 1),
+            batching: Batching::default(),
+            sink: Sink::new(common, 0, messages),
+            ended: 0,
+            buffer: vec![0; READ_BUFFER].into_boxed_slice(),
+        };
+        (cx, receiver)
+    }
+
+    /// A client's request that is on its way.
+    struct Sent<'a> {
+        cx: Context<'a>,
+        http1: Http1,
+        key: Key,
+        receiver: Receiver<(u16, LoopMessage)>,
+    }
+
+    /// Also the server's end of the connection, on which the request has begun to arrive.
+    fn sent(common: &Common) -> (Sent<'_>, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (mut cx, receiver) = context(common, Remote::Tcp(listener.local_addr().unwrap()));
+        let mut http1 = Http1::new(&cx, Some(1), 0);
+        let request = cx.scheduler.take_due(cx.now).unwrap();
+        cx.sink.recorder.due(request.due);
+        cx.scheduler.begin();
+        http1.dispatch(&mut cx, request);
+        let key = http1.pool.find(|_| true)[0];
+        let (mut server, _) = listener.accept().unwrap();
+        // The first try may have come before the connection was there.
+        http1.write(&mut cx, key);
+        server.read_exact(&mut [0; 1]).unwrap();
+        (Sent { cx, http1, key, receiver }, server)
+    }
+
+    impl Sent<'_> {
+        /// Does this again and again until the request has ended, and returns what came of it.
+        fn until_ended(&mut self, act: impl Fn(&mut Http1, &mut Context<'_>, Key)) -> RequestRow {
+            let began = Instant::now();
+            while self.cx.ended == 0 {
+                assert!(began.elapsed() < Duration::from_secs(30), "it does not end");
+                act(&mut self.http1, &mut self.cx, self.key);
+            }
+            self.cx.sink.finish(true);
+            let rows = self.receiver.try_iter().find_map(|(_, message)| match message {
+                LoopMessage::Rows(rows) => Some(rows),
+                _ => None,
+            });
+            rows.unwrap()[0]
+        }
+    }
+
+    #[test]
+    fn what_follows_a_reply_is_not_counted_and_its_connection_is_not_used_again() {
+        let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+        let common = common(&Target::get("/"));
+        let (mut sent, mut server) = sent(&common);
+        server.write_all(&[&reply[..], b"surplus"].concat()).unwrap();
+        let row = sent.until_ended(|http1, cx, key| http1.read(cx, key, false));
+        assert_eq!((row.status, row.bytes_in), (200, reply.len() as u64));
+        assert!(sent.http1.pool.take_idle(0).is_none());
+    }
+
+    /// The reply is seen only when no more can be written, as the server has hung up.
+    #[test]
+    fn a_reply_to_half_a_request_sets_cookies_and_is_counted_as_any_other() {
+        let reply = b"HTTP/1.1 413 Too Large\r\nSet-Cookie: a=1\r\nContent-Length: 0\r\n\r\n";
+        let body = vec![b'x'; 20_000_000];
+        let common = common(&Target { method: "POST".into(), body, ..Target::get("/") });
+        let (mut sent, mut server) = sent(&common);
+        server.write_all(&[&reply[..], b"surplus"].concat()).unwrap();
+        // Closed with much unread: that is a reset.
+        drop(server);
+        let row = sent.until_ended(Http1::write);
+        assert_eq!((row.status, row.bytes_in), (413, reply.len() as u64));
+        assert_eq!(sent.http1.jars[0].text(), b"a=1");
     }
 }

@@ -152,7 +152,7 @@ impl<'a> Http2<'a> {
             let uses_stamp = cx.batching.uses_stamps();
             let (goes_on, stamp) = match transport.receive(&mut cx.buffer, uses_stamp) {
                 Ok(read) if read.count == 0 => {
-                    http.end(&mut self.ended);
+                    http.end(RequestError::ClosedEarly, &mut self.ended);
                     (false, None)
                 }
                 Ok(read) => {
@@ -257,7 +257,7 @@ impl<'a> Http2<'a> {
     fn break_off(&mut self, cx: &mut Context<'_>, key: Key, error: &io::Error) {
         let class = cx.dialer.classify(error);
         let Some(mut connection) = self.connections.remove(key) else { return };
-        connection.http.give_up(class, |_| true, &mut self.ended);
+        connection.http.end(class, &mut self.ended);
         drop(connection);
         self.settle(cx, key, None);
     }
@@ -278,8 +278,9 @@ impl<'a> Http2<'a> {
 
 /// The end of a stream is that of its request, unless it can be sent again.
 fn end(cx: &mut Context<'_>, stream: EndedStream, stamp: Option<u64>) {
-    let EndedStream { request, result, bytes_in, bytes_out, marks, may_be_sent_again } = stream;
-    if result.is_err() && may_be_sent_again && !request.is_retry {
+    let EndedStream { request, result, bytes_in, bytes_out, marks, .. } = stream;
+    let requests = &cx.common.requests;
+    if result.is_err() && stream.is_sent_again(requests[request.target as usize].is_idempotent) {
         return cx.scheduler.put_back(Pending { is_retry: true, ..request });
     }
     let at = match result {

@@ -13,7 +13,7 @@ use super::hpack::{Decoder, Encoder};
 use super::outgoing::Outgoing;
 use super::request::{Http2Request, Scratch};
 use super::settings::{self, FIRST_WINDOW, ServerSettings};
-use super::stream::{EndedStream, Stream, Unsent};
+use super::stream::{EndedStream, Resend, Stream, Unsent, error_of};
 use crate::load::cookies::Jar;
 use crate::load::lifecycle::Pending;
 use crate::load::shape::Nanos;
@@ -51,6 +51,8 @@ pub struct Multiplexed {
     unacknowledged: u32,
     /// Streams whose bodies have not been sent in full.
     unsent_bodies: usize,
+    /// A reply was complete.
+    has_answered: bool,
     /// No new requests may be sent.
     is_leaving: bool,
     /// Nothing comes any more, or nothing that could be believed.
@@ -86,6 +88,7 @@ impl Multiplexed {
             window: FIRST_WINDOW,
             unacknowledged: 0,
             unsent_bodies: 0,
+            has_answered: false,
             is_leaving: false,
             has_ended: false,
         }
@@ -260,18 +263,19 @@ impl Multiplexed {
     fn fail(&mut self, reason: Reason, ended: &mut Vec<EndedStream>) {
         let payload = [[0; 4], reason.0.to_be_bytes()].concat();
         frame::write(kind::GOAWAY, 0, 0, &payload, &mut self.out.bytes);
-        self.lose_all(RequestError::Malformed, ended);
+        self.end(RequestError::Malformed, ended);
     }
 
-    /// The server has closed the connection.
-    pub fn end(&mut self, ended: &mut Vec<EndedStream>) {
-        self.lose_all(RequestError::ClosedEarly, ended);
-    }
-
-    fn lose_all(&mut self, error: RequestError, ended: &mut Vec<EndedStream>) {
+    /// The connection has ended in this way, and with it all that was under way.
+    pub fn end(&mut self, error: RequestError, ended: &mut Vec<EndedStream>) {
         self.has_ended = true;
-        let lost = self.streams.drain(..);
-        ended.extend(lost.map(|stream| stream.ended(Err(error))));
+        let is_gone = matches!(error, RequestError::Reset | RequestError::ClosedEarly);
+        let is_amid_reply = self.block.is_some() || self.cutter.is_amid_frame();
+        let was_stale = is_gone && self.has_answered && !is_amid_reply;
+        ended.extend(self.streams.drain(..).map(|stream| match stream.bytes_in {
+            0 if was_stale => stream.ended(Err(error), Resend::IfHarmless),
+            _ => stream.ended(Err(error), Resend::Never),
+        }));
     }
 
     /// Gives up the requests for which the condition holds, with this error, and resets their
@@ -289,7 +293,7 @@ impl Multiplexed {
         for id in given_up {
             // A server that takes nothing need not be told.
             let _ = self.reset(id, Reason::CANCEL);
-            self.close(id, Err(error), false, ended);
+            self.close(id, Err(error), Resend::Never, ended);
         }
     }
 
@@ -319,12 +323,12 @@ impl Multiplexed {
         &mut self,
         id: u32,
         result: Result<u16, RequestError>,
-        may_be_sent_again: bool,
+        resend: Resend,
         ended: &mut Vec<EndedStream>,
     ) {
         let Some(stream) = self.place(id).and_then(|at| self.streams.remove(at)) else { return };
         self.unsent_bodies -= usize::from(!matches!(stream.unsent, Unsent::Nothing));
-        ended.push(EndedStream { may_be_sent_again, ..stream.ended(result) });
+        ended.push(stream.ended(result, resend));
     }
 
     /// The server has said all of a reply.
@@ -336,14 +340,15 @@ impl Multiplexed {
             // It doesn't want the rest of the request.
             self.reset(id, Reason::CANCEL)?;
         }
-        self.close(id, Ok(status), false, ended);
+        self.has_answered = true;
+        self.close(id, Ok(status), Resend::Never, ended);
         Ok(())
     }
 
     /// A reply that breaks the rules ends its stream alone.
     fn refuse(&mut self, id: u32, ended: &mut Vec<EndedStream>) -> Result<(), Reason> {
         self.reset(id, Reason::PROTOCOL_ERROR)?;
-        self.close(id, Err(RequestError::Malformed), false, ended);
+        self.close(id, Err(RequestError::Malformed), Resend::Never, ended);
         Ok(())
     }
 
@@ -502,7 +507,9 @@ impl Multiplexed {
     ) -> Result<(), Reason> {
         let reason = Reason(number(payload)?);
         self.stream(id)?;
-        self.close(id, Err(error_of(reason)), reason == Reason::REFUSED_STREAM, ended);
+        let is_refused = reason == Reason::REFUSED_STREAM;
+        let resend = if is_refused { Resend::Always } else { Resend::Never };
+        self.close(id, Err(error_of(reason)), resend, ended);
         Ok(())
     }
 
@@ -542,7 +549,7 @@ impl Multiplexed {
         let error = error_of(Reason(u32::from_be_bytes(*reason)));
         self.is_leaving = true;
         while let Some(id) = self.streams.back().map(|stream| stream.id).filter(|id| *id > last) {
-            self.close(id, Err(error), true, ended);
+            self.close(id, Err(error), Resend::Always, ended);
         }
         Ok(())
     }
@@ -576,14 +583,6 @@ impl Multiplexed {
     #[cfg(test)]
     pub fn unsent_bytes(&self) -> usize {
         self.out.unsent().len()
-    }
-}
-
-/// What a request that the server ends for this reason has come to.
-fn error_of(reason: Reason) -> RequestError {
-    match reason {
-        Reason::NO_ERROR => RequestError::ClosedEarly,
-        _ => RequestError::Reset,
     }
 }
 

@@ -56,7 +56,7 @@ pub fn fuzzed(
         connection.receive(piece, &mut [], &mut ended);
         at += piece.len();
     }
-    connection.end(&mut ended);
+    connection.end(RequestError::ClosedEarly, &mut ended);
     let ended = ended.into_iter().map(|EndedStream { result, bytes_in, .. }| (result, bytes_in));
     FuzzedConnection { ended: ended.collect(), left: connection.busy(), most_unsent }
 }

@@ -1,5 +1,6 @@
 //! One request on a connection, and its reply.
 
+use super::frame::Reason;
 use super::hpack::Head;
 use crate::load::lifecycle::Pending;
 use crate::load::reply::Marks;
@@ -53,8 +54,30 @@ pub struct EndedStream {
     /// Of its frames, as far as they were sent.
     pub bytes_out: u64,
     pub marks: Marks,
+    pub resend: Resend,
+}
+
+/// Whether a request that failed may be sent once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resend {
+    Never,
+    /// Its connection had brought replies before, and ended before any byte of this one.
+    IfHarmless,
     /// The server said that it has not begun to work on it.
-    pub may_be_sent_again: bool,
+    Always,
+}
+
+impl EndedStream {
+    /// Whether its request is to be sent once more. `is_idempotent`: sending it twice does no more
+    /// than sending it once.
+    pub fn is_sent_again(&self, is_idempotent: bool) -> bool {
+        let may_be = match self.resend {
+            Resend::Never => false,
+            Resend::IfHarmless => is_idempotent || self.bytes_out == 0,
+            Resend::Always => true,
+        };
+        may_be && !self.request.is_retry
+    }
 }
 
 impl Stream {
@@ -67,7 +90,7 @@ impl Stream {
     }
 
     /// It has ended in this way.
-    pub fn ended(self, result: Result<u16, RequestError>) -> EndedStream {
+    pub fn ended(self, result: Result<u16, RequestError>, resend: Resend) -> EndedStream {
         let head = self.head.unwrap_or_default();
         EndedStream {
             request: self.request,
@@ -75,7 +98,45 @@ impl Stream {
             bytes_in: self.bytes_in,
             bytes_out: if self.has_left { self.bytes_out } else { 0 },
             marks: head.marks.of_status(head.status),
-            may_be_sent_again: false,
+            resend,
+        }
+    }
+}
+
+/// What a request that the server ends for this reason has come to.
+pub fn error_of(reason: Reason) -> RequestError {
+    match reason {
+        Reason::NO_ERROR => RequestError::ClosedEarly,
+        _ => RequestError::Reset,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::shape::Nanos;
+
+    #[test]
+    fn what_may_have_reached_the_server_is_sent_again_if_twice_is_as_good_as_once() {
+        let request = Pending::new(Nanos::START, Nanos::START);
+        let retried = Pending { is_retry: true, ..request };
+        let is_sent_again = |resend, request, bytes_out, is_idempotent| {
+            let (result, marks) = (Err(RequestError::Reset), Marks::default());
+            let ended = EndedStream { request, result, bytes_in: 0, bytes_out, marks, resend };
+            ended.is_sent_again(is_idempotent)
+        };
+        for (resend, request, bytes_out, is_idempotent, expected) in [
+            (Resend::IfHarmless, request, 40, true, true),
+            (Resend::IfHarmless, request, 40, false, false),
+            // Nothing of it has left.
+            (Resend::IfHarmless, request, 0, false, true),
+            (Resend::IfHarmless, retried, 40, true, false),
+            (Resend::Always, request, 40, false, true),
+            (Resend::Always, retried, 0, true, false),
+            (Resend::Never, request, 0, true, false),
+        ] {
+            let said = is_sent_again(resend, request, bytes_out, is_idempotent);
+            assert_eq!(said, expected, "{resend:?}, {bytes_out} bytes, {is_idempotent}");
         }
     }
 }

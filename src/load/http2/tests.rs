@@ -4,7 +4,7 @@ use super::connection::Multiplexed;
 use super::frame::{self, Cutter, FrameHead, Piece, Reason, flag, kind};
 use super::outgoing::MOST_UNSENT;
 use super::request::Http2Request;
-use super::stream::EndedStream;
+use super::stream::{EndedStream, Resend};
 use crate::load::cookies::Jar;
 use crate::load::lifecycle::Pending;
 use crate::load::request::Values;
@@ -364,15 +364,15 @@ fn what_a_server_makes_us_say_is_bounded_if_it_reads_nothing() {
 
 #[test]
 fn a_reset_is_a_failure_or_says_that_it_may_be_asked_again() {
-    for (reason, error, again) in [
-        (Reason::NO_ERROR, RequestError::ClosedEarly, false),
-        (Reason::CANCEL, RequestError::Reset, false),
-        (Reason::REFUSED_STREAM, RequestError::Reset, true),
+    for (reason, error, resend) in [
+        (Reason::NO_ERROR, RequestError::ClosedEarly, Resend::Never),
+        (Reason::CANCEL, RequestError::Reset, Resend::Never),
+        (Reason::REFUSED_STREAM, RequestError::Reset, Resend::Always),
     ] {
         let mut client = Client::with(2);
         client.take(&number(kind::RST_STREAM, 3, reason.0));
         assert_eq!(client.results(), [(1, Err(error))]);
-        assert_eq!(client.ended[0].may_be_sent_again, again);
+        assert_eq!(client.ended[0].resend, resend);
         assert!(client.answers().is_empty());
     }
 }
@@ -386,7 +386,7 @@ fn a_goodbye_leaves_the_requests_that_the_server_has_begun_with() {
         let goodbye = [&3u32.to_be_bytes()[..], &reason.0.to_be_bytes(), b"why"].concat();
         client.take(&frame(kind::GOAWAY, 0, 0, &goodbye));
         assert_eq!(client.results(), [(2, Err(error))]);
-        assert!(client.ended[0].may_be_sent_again && !client.http.has_room(99));
+        assert!(client.ended[0].resend == Resend::Always && !client.http.has_room(99));
         assert!(!client.http.is_over());
         client.take(&[headers(WHOLE | END, 3, OK), headers(WHOLE | END, 1, OK)].concat());
         assert_eq!(client.results()[1..], [(1, Ok(200)), (0, Ok(200))]);
@@ -398,10 +398,34 @@ fn a_goodbye_leaves_the_requests_that_the_server_has_begun_with() {
 fn the_connections_end_is_that_of_all_requests() {
     let mut client = Client::with(2);
     client.take(&headers(WHOLE, 1, OK));
-    client.http.end(&mut client.ended);
+    client.http.end(RequestError::ClosedEarly, &mut client.ended);
     let lost = Err(RequestError::ClosedEarly);
     assert_eq!(client.results(), [(0, lost), (1, lost)]);
     assert!(client.http.is_over() && !client.http.has_room(9));
+}
+
+/// As an HTTP/1 connection that was kept, and closed by the server before the request reached it.
+#[test]
+fn a_request_without_a_byte_of_a_reply_may_be_sent_again_where_others_were_answered_before() {
+    let whole = headers(WHOLE | END, 1, OK);
+    let half = headers(WHOLE, 3, OK);
+    let (harmless, never) = (Resend::IfHarmless, Resend::Never);
+    let (closed, reset) = (RequestError::ClosedEarly, RequestError::Reset);
+    for (what, bytes, error, expected) in [
+        ("closed", whole.clone(), closed, vec![harmless, harmless]),
+        ("reset", whole.clone(), reset, vec![harmless, harmless]),
+        ("a reply has begun", [&whole[..], &half].concat(), closed, vec![never, harmless]),
+        ("any reply may have", [&whole[..], &half[..9]].concat(), closed, vec![never; 2]),
+        ("not by the server", whole.clone(), RequestError::Timeout, vec![never; 2]),
+        ("nothing was answered before", Vec::new(), closed, vec![never; 3]),
+    ] {
+        let mut client = Client::with(3);
+        client.take(&bytes);
+        let answered = client.ended.len();
+        client.http.end(error, &mut client.ended);
+        let lost: Vec<Resend> = client.ended[answered..].iter().map(|one| one.resend).collect();
+        assert_eq!(lost, expected, "{what}");
+    }
 }
 
 #[test]
@@ -559,7 +583,7 @@ fn a_request_has_begun_when_sending_was_tried_and_was_sent_when_it_left() {
     client.http.begin(later);
     client.http.sent(rest, later, |request, bytes, _| left.push((request.number, bytes)));
     assert_eq!(left[1..], [(1, rest)]);
-    client.http.end(&mut client.ended);
+    client.http.end(RequestError::ClosedEarly, &mut client.ended);
     let times = client.ended.iter().map(|one| (one.request.begun, one.request.sent));
     assert_eq!(times.collect::<Vec<_>>(), [(now, Some(now)), (now, Some(later))]);
 }
@@ -596,7 +620,7 @@ fn outcome(bytes: &[u8], length: usize) -> Outcome {
     bytes.chunks(length.max(1)).for_each(|piece| client.take(piece));
     let said = client.http.unsent(&client.messages, |_, _| {}).to_vec();
     let is_over = client.http.is_over();
-    client.http.end(&mut client.ended);
+    client.http.end(RequestError::ClosedEarly, &mut client.ended);
     let ended = client.ended.iter().map(|one| (one.request.number, one.result, one.bytes_in));
     (ended.collect(), said, is_over)
 }

@@ -13,11 +13,11 @@ use std::io::{self, IoSlice, Read, Write};
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, InvalidMessage};
+use rustls::{CertificateError, ClientConfig, ClientConnection, InvalidMessage};
 use thiserror::Error;
 
 use crate::load::socket::{READ_BUFFER, Received, Socket};
-use crate::terms::TlsTrouble;
+use crate::terms::{CertificateFault, TlsTrouble};
 
 /// Ciphertext read at once, into the end of the buffer whose beginning receives the plaintext.
 const CIPHERTEXT: usize = 20 * 1024;
@@ -69,13 +69,29 @@ pub fn trouble(error: &io::Error) -> Option<TlsTrouble> {
     };
     let why = error.to_string();
     Some(match error {
-        rustls::Error::InvalidCertificate(_) => TlsTrouble::Certificate { why },
+        rustls::Error::InvalidCertificate(error) => {
+            TlsTrouble::Certificate { fault: fault(error), why }
+        }
         rustls::Error::AlertReceived(_) => TlsTrouble::Alert { why },
         rustls::Error::InvalidMessage(
             InvalidMessage::InvalidContentType | InvalidMessage::UnknownProtocolVersion,
         ) => TlsTrouble::NotTls,
         _ => TlsTrouble::Other { why },
     })
+}
+
+/// What is wrong with a certificate that was not accepted; `None` when it is nothing common.
+fn fault(error: &CertificateError) -> Option<CertificateFault> {
+    match error {
+        CertificateError::UnknownIssuer => Some(CertificateFault::Untrusted),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            Some(CertificateFault::Expired)
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            Some(CertificateFault::OtherName)
+        }
+        _ => None,
+    }
 }
 
 /// Whether the first bytes of a reply are the beginning of a TLS alert, with which a server answers
@@ -276,5 +292,26 @@ impl Write for Outgoing<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_certificate_is_told_apart() {
+        for (error, expected) in [
+            (CertificateError::UnknownIssuer, Some(CertificateFault::Untrusted)),
+            (CertificateError::Expired, Some(CertificateFault::Expired)),
+            (CertificateError::NotValidForName, Some(CertificateFault::OtherName)),
+            (CertificateError::Revoked, None),
+        ] {
+            let broken = Broken::Protocol(rustls::Error::InvalidCertificate(error));
+            let Some(TlsTrouble::Certificate { fault, why }) = trouble(&broken.into()) else {
+                panic!("not about the certificate");
+            };
+            assert_eq!(fault, expected, "{why}");
+        }
     }
 }

@@ -216,6 +216,8 @@ fn answer(
     let Some(ended) = ended else { return Err(AwsError::GivenUp { operation }) };
     if !ended.status.success() {
         let said = String::from_utf8_lossy(&ended.stderr).trim().to_string();
+        // One that was killed has said nothing.
+        let said = if said.is_empty() { ended.status.to_string() } else { said };
         return Err(failed(operation, said));
     }
     // Some operations answer nothing.
@@ -303,6 +305,14 @@ mod tests {
         let ended = output_of(&mut long, || false).unwrap().unwrap();
         assert_eq!((ended.status.code(), ended.stdout.len()), (Some(3), 200_000));
         assert_eq!(ended.stderr, b"no\n");
+    }
+
+    #[test]
+    fn a_command_that_was_killed_is_told_by_how_it_ended() {
+        let mut killed = Command::new("sh");
+        let ended = output_of(killed.args(["-c", "kill -9 $$"]), || false);
+        let error = answer(("ecs", "describe-services"), ended).unwrap_err().to_string();
+        assert!(error.contains("signal: 9"), "{error}");
     }
 
     #[test]

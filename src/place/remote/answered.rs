@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::terms::{LoadRecord, LoadSecond, TlsTrouble};
+use crate::terms::{CertificateFault, LoadRecord, LoadSecond, StartAdvice, TlsTrouble};
 
 /// Time for an app that answers something else than 2xx to answer better.
 const WARMING_UP: Duration = Duration::from_secs(10);
@@ -37,9 +37,14 @@ impl Answered {
 pub fn in_its_words(trouble: Option<TlsTrouble>) -> Vec<String> {
     use TlsTrouble::{Alert, Certificate, Other};
     match trouble {
-        Some(Certificate { why } | Alert { why } | Other { why }) => vec![why],
+        Some(Certificate { why, .. } | Alert { why } | Other { why }) => vec![why],
         _ => Vec::new(),
     }
+}
+
+/// What to do about a certificate that is not accepted.
+pub fn way_out(fault: Option<CertificateFault>) -> StartAdvice {
+    fault.map_or(StartAdvice::MendApp, |fault| StartAdvice::MendCertificate { fault })
 }
 
 /// Waiting for a good answer.
@@ -95,7 +100,8 @@ mod tests {
     }
 
     fn untrusted() -> TlsTrouble {
-        TlsTrouble::Certificate { why: "UnknownIssuer".into() }
+        let fault = Some(CertificateFault::Untrusted);
+        TlsTrouble::Certificate { fault, why: "UnknownIssuer".into() }
     }
 
     #[test]
@@ -111,6 +117,9 @@ mod tests {
         for wordless in [None, Some(TlsTrouble::NotTls)] {
             assert!(in_its_words(wordless).is_empty());
         }
+        let fault = CertificateFault::Expired;
+        assert_eq!(way_out(Some(fault)), StartAdvice::MendCertificate { fault });
+        assert_eq!(way_out(None), StartAdvice::MendApp);
     }
 
     /// Each with the second in which it comes, of 60.

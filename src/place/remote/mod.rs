@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::answered::{Answered, Waiting, in_its_words};
+use self::answered::{Answered, Waiting, in_its_words, way_out};
 use self::away::Away;
 use self::began::Began;
 use self::command::{Order, Ran};
@@ -44,13 +44,16 @@ use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
 use crate::terms::{
     BlindSpot, BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark,
-    Configuration, LiveSecond, LoadDoubt, Machine, MachineDoubt, ProcessEnd, Remark, StartAdvice,
-    StopRequest, StopSignal, Target, Task, TlsTrouble, Variant, Warning,
+    Configuration, LiveSecond, LoadDoubt, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest,
+    StopSignal, Target, Task, TlsTrouble, Variant, Warning,
 };
 
 /// The exit status by which a command of ours says that the session cannot go on, whatever setting
 /// is tried next: the status of what may be done again later, as sysexits.h has it.
 pub const ENDS_SESSION: u8 = 75;
+
+/// The exit status by which a command of ours says that this setting cannot be had.
+const FAILS_SETTING: i32 = 1;
 
 /// Between two questions whether it is ready.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -130,8 +133,11 @@ impl Remote {
         if ran.is_success() {
             return Ok(Ok(()));
         }
-        let ends_session = ProcessEnd::ExitStatus(ENDS_SESSION.into());
-        if self.settings.ours.is_some() && ran.end.as_ref() == Some(&ends_session) {
+        // Ended in the middle of it, it says nothing.
+        if self.stop.requested() == StopRequest::Now {
+            return Err(PlaceError::Stopped);
+        }
+        if self.settings.ours.is_some() && !is_of_setting(ran.end.as_ref()) {
             return Err(self.over(&ran));
         }
         let end = BootEnd::NotApplied { how: ran.end };
@@ -151,9 +157,12 @@ impl Remote {
 
     /// The session cannot go on, in the words of the command that says so.
     fn over(&self, ran: &Ran) -> PlaceError {
-        let lines = self.settings.secrets.mask_lines(&ran.lines);
-        let said = if lines.is_empty() { ran.end_in_words() } else { lines.join("\n") };
-        let url = &self.settings.to.url;
+        let mut lines = self.settings.secrets.mask_lines(&ran.lines);
+        // Cut off, it did not come to say all.
+        if lines.is_empty() || !matches!(ran.end, Some(ProcessEnd::ExitStatus(_))) {
+            lines.push(ran.end_in_words());
+        }
+        let (url, said) = (&self.settings.to.url, lines.join("\n"));
         PlaceError::Elsewhere(format!("the app at {url} cannot be measured any further: {said}"))
     }
 
@@ -206,10 +215,10 @@ impl Remote {
                 (kind, BootEnd::NotGood { target, status, leads_to: None }, Vec::new())
             }
             // More time would not help, nor would another page.
-            Answered::Not(Some(TlsTrouble::Certificate { why })) => {
-                let end = BootEnd::NotHttp { target };
+            Answered::Not(Some(TlsTrouble::Certificate { fault, why })) => {
+                let end = BootEnd::CertificateRefused { target, fault };
                 let failure = self.failure(BootFailureKind::NotSuccess, end, &[why]);
-                let advice = BootAdvice::Start(StartAdvice::MendApp).into();
+                let advice = BootAdvice::Start(way_out(fault)).into();
                 return Some(BootFailure { advice, ..failure });
             }
             Answered::Not(trouble) => {
@@ -500,6 +509,13 @@ impl Drop for Remote {
     }
 }
 
+/// Whether it is the setting's doing that a command of ours, which ended so, did not apply it. One
+/// that was killed, or did not end in time (`None`), has waited for its platform in vain: that says
+/// nothing of the setting.
+fn is_of_setting(end: Option<&ProcessEnd>) -> bool {
+    end == Some(&ProcessEnd::ExitStatus(FAILS_SETTING))
+}
+
 /// The variables of a setting, for commands that have to hand them on: each under a name of its
 /// own, so that it changes nothing of the command itself, and all names in one more. `sets_them`:
 /// also under their own names.
@@ -540,4 +556,22 @@ fn write((path, text): &(PathBuf, String)) -> Result<(), NoteError> {
 
 fn no_shell(source: std::io::Error) -> PlaceError {
     PlaceError::Environment { what: Task::StartShell, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_of_ours_that_was_killed_or_out_of_time_says_nothing_of_the_setting() {
+        for (end, expected) in [
+            (Some(ProcessEnd::ExitStatus(1)), true),
+            (Some(ProcessEnd::ExitStatus(ENDS_SESSION.into())), false),
+            (Some(ProcessEnd::ExitStatus(127)), false),
+            (Some(ProcessEnd::Signal(9)), false),
+            (None, false),
+        ] {
+            assert_eq!(is_of_setting(end.as_ref()), expected, "{end:?}");
+        }
+    }
 }

@@ -46,8 +46,8 @@ pub enum Occasion {
 /// Receives what is to be said to people while a session goes on or puts the app back, a line each.
 pub type Tell = Box<dyn Fn(Occasion, &str) + Send + Sync>;
 
-/// What commands of ours, which this program runs as itself, say beside whether they did it. By
-/// `ENDS_SESSION` they say that no other setting can be had either.
+/// What commands of ours, which this program runs as itself, say beside whether they did it. By one
+/// exit status alone they say that another setting may be had (`FAILS_SETTING`).
 pub struct Ours {
     /// Run after each load: succeeds where the app that was measured is the one that was applied.
     pub check: String,

@@ -2,8 +2,8 @@
 # so far, in lines that read.rs reads: `NAME VALUE`, or a line of a file below /proc. For dash and
 # busybox. A file that is not there is left out. What this uses is the container's, so little is
 # started: a file of one line is read by the shell, and `cat` gets all others in two calls.
-# SWEETSPOT_CGROUP names a folder of version 2: then that group, and those in it, are all that is
-# looked at.
+# SWEETSPOT_CGROUP names a folder of version 2: then that group, and those in it at any depth, are
+# all that is looked at.
 exec 2>/dev/null
 g=/sys/fs/cgroup
 w=$SWEETSPOT_CGROUP
@@ -31,6 +31,16 @@ fi
 one() {
     if [ -r "$2/$1" ] && read -r v <"$2/$1"; then echo "$1 $v"; fi
 }
+# The processes of group $w and of those in it: a level at a time, as long as there is one.
+ids() {
+    cd "$w" || return
+    l=.
+    # shellcheck disable=SC2086 # a pattern
+    while set -- $l/cgroup.procs && [ -e "$1" ]; do
+        cat "$@"
+        l="$l/*"
+    done
+}
 read -r up _ </proc/uptime
 end=$((${up%.*} + FOR_AT_MOST_S))
 while [ "$n" -lt FOR_AT_MOST_S ]; do
@@ -52,7 +62,7 @@ while [ "$n" -lt FOR_AT_MOST_S ]; do
     p=/proc/[0-9]*/stat
     if [ -n "$w" ]; then
         p=
-        for i in $(cat "$w"/cgroup.procs "$w"/*/cgroup.procs "$w"/*/*/cgroup.procs); do
+        for i in $(ids); do
             p="$p /proc/$i/stat"
         done
     fi

@@ -409,6 +409,23 @@ fn a_shell_shows_this_process_and_ends_by_itself() {
 }
 
 #[test]
+fn processes_of_a_named_group_are_seen_at_any_depth() {
+    let group = tempfile::tempdir().unwrap();
+    // As systemd escapes names.
+    let below = group.path().join("a b.slice/c.slice/d\\x2de.scope/f");
+    std::fs::create_dir_all(&below).unwrap();
+    for folder in below.ancestors().take_while(|it| it.starts_with(group.path())) {
+        std::fs::write(folder.join("cgroup.procs"), "").unwrap();
+    }
+    std::fs::write(below.join("cgroup.procs"), format!("{}\n", std::process::id())).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script(1)]).env("SWEETSPOT_CGROUP", group.path());
+    let found = looks(&String::from_utf8_lossy(&shell.output().unwrap().stdout));
+    let pids = found[0].processes.iter().map(|process| process.pid);
+    assert!(pids.eq([std::process::id()]), "{found:?}");
+}
+
+#[test]
 fn a_shell_that_nobody_reads_ends() {
     let mut command = Command::new("sh");
     let mut shell = command.args(["-c", &script(60)]).stdout(Stdio::piped()).spawn().unwrap();

@@ -3,7 +3,7 @@
 //! In: the words that it is given, and the flags that it keeps. Out: flags and variables. Only
 //! looks, for the files and folders that they name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::flags::{given, with_next};
 use super::named::{folder_with, in_app};
@@ -32,13 +32,18 @@ impl Kept {
         app: &App,
         of: &dyn Fn(&str) -> Option<String>,
     ) -> Self {
-        let mut kept = Self::default();
-        for (word, next) in with_next(words) {
+        let known = with_next(words).filter_map(|(word, next)| {
             let found = list.iter().find_map(|flag| Some((flag, text(flag, word, next)?)));
-            let known = found.and_then(|(flag, text)| Some((flag, text, expanded(text, of)?)));
-            if let Some((flag, text, value)) = known {
-                kept.add(flag, (text, &value), app);
-            }
+            found.and_then(|(flag, text)| Some((flag, text, expanded(text, of)?)))
+        });
+        let known: Vec<(&KeptFlag, &str, String)> = known.collect();
+        // Wherever among the others that flag stands; of several the last one counts.
+        let mut own = known.iter().rev().filter(|(flag, ..)| flag.takes == Takes::OwnFolder);
+        let from = own.find_map(|(.., value)| folder(app, &app.folder, value));
+        let from = from.as_deref().unwrap_or(&app.folder);
+        let mut kept = Self::default();
+        for (flag, text, value) in &known {
+            kept.add(flag, (text, value), (app, from));
         }
         kept
     }
@@ -56,8 +61,8 @@ impl Kept {
         self.written.iter().map(flag).chain(self.variables.iter().filter_map(variable)).collect()
     }
 
-    /// `text`: as it is written; `value`: with variables put in.
-    fn add(&mut self, flag: &KeptFlag, (text, value): (&str, &str), app: &App) {
+    /// `text`: as it is written; `value`: with variables put in; `from`: the server's own folder.
+    fn add(&mut self, flag: &KeptFlag, (text, value): (&str, &str), (app, from): (&App, &Path)) {
         let is_told = !value.is_empty() && !value.starts_with('=') && !value.contains('`');
         let name = flag.name;
         let with = |value: Option<String>| Some(format!("{name}={}", value?));
@@ -66,7 +71,8 @@ impl Kept {
             _ if !is_told => None,
             Takes::Word => with(Some(value.to_string())),
             Takes::File => with(in_app(&app.folder, value).map(|file| file.display().to_string())),
-            Takes::Folders => with(folders(app, value)),
+            Takes::Folders => with(folders(app, from, &value.split(',').collect::<Vec<_>>())),
+            Takes::OwnFolder => with(folders(app, &app.folder, &[value])),
             Takes::Variable => {
                 let pair = value.split_once('=');
                 self.variables.extend(pair.map(|(name, it)| (name.to_string(), it.to_string())));
@@ -93,15 +99,21 @@ fn text<'a>(flag: &KeptFlag, word: &'a str, next: &'a str) -> Option<&'a str> {
     }
 }
 
-/// The folders that are meant, below the app's: its own has its modules anyway. From the root, as
-/// gunicorn changes its folder before it looks for others.
-fn folders(app: &App, value: &str) -> Option<String> {
-    let module = app.entry.split(':').next().unwrap_or_default();
-    let meant = value.split(',').filter_map(|word| folder_with(&app.folder, word, module));
-    let below = meant.filter(|it| !it.as_os_str().is_empty());
-    let all: Vec<String> = below.map(|it| app.folder.join(it).display().to_string()).collect();
+/// The folders that are meant, below the app's: its own has its modules anyway.
+fn folders(app: &App, from: &Path, words: &[&str]) -> Option<String> {
+    let meant = words.iter().filter_map(|word| folder(app, from, word));
+    let below = meant.filter(|it| *it != app.folder);
+    let all: Vec<String> = below.map(|it| it.display().to_string()).collect();
     let all = all.join(",");
     (!all.is_empty()).then_some(all)
+}
+
+/// The folder that is meant, from the root, as gunicorn changes its own before it looks for others.
+/// `from`: where a relative one begins.
+fn folder(app: &App, from: &Path, word: &str) -> Option<PathBuf> {
+    let from = if Path::new(word).is_absolute() { app.folder.as_path() } else { from };
+    let module = app.entry.split(':').next().unwrap_or_default();
+    folder_with(from, word, module).map(|below| from.join(below))
 }
 
 #[cfg(test)]
@@ -118,13 +130,14 @@ mod tests {
         KeptFlag::new("--env", Takes::Variable).short("-e"),
         KeptFlag::new("--env-file", Takes::File),
         KeptFlag::new("--pythonpath", Takes::Folders),
+        KeptFlag::new("--chdir", Takes::OwnFolder),
     ];
 
-    /// What is kept of a command's arguments by an app with `src/main.py`, `lib/` and `.env`, where
-    /// `SECONDS` is 9 and `ROOT` a secret, and the app's folder.
+    /// What is kept of a command's arguments by an app with `src/main.py`, `src/own/`, `lib/` and
+    /// `.env`, where `SECONDS` is 9 and `ROOT` a secret, and the app's folder.
     fn kept_of(arguments: &str) -> (Kept, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        for below in ["src", "lib"] {
+        for below in ["src", "src/own", "lib"] {
             fs::create_dir(folder.path().join(below)).unwrap();
         }
         for file in ["src/main.py", ".env"] {
@@ -161,6 +174,11 @@ mod tests {
             ("--pythonpath src,gone,lib", "--pythonpath=@/src,@/lib"),
             ("--pythonpath=/app/src", "--pythonpath=@/src"),
             ("--pythonpath .", ""),
+            ("--chdir src --pythonpath own", "--chdir=@/src --pythonpath=@/src/own"),
+            ("--pythonpath own,lib --chdir src", "--pythonpath=@/src/own --chdir=@/src"),
+            ("--chdir lib --chdir src,lib --pythonpath own", "--chdir=@/lib"),
+            ("--chdir /app/src --pythonpath own", "--chdir=@/src --pythonpath=@/src/own"),
+            ("--pythonpath own", ""),
         ] {
             assert_eq!(kept(arguments), (expected.to_string(), Vec::new()), "{arguments}");
         }

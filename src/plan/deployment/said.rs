@@ -4,7 +4,7 @@
 pub type Pair = (String, String);
 
 /// What one file says; empty where it says nothing of a thing.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
     pub variables: Vec<Pair>,
     /// What stands before each command, of an image.

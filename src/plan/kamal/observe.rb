@@ -16,7 +16,11 @@ ssh += ["-p", of.call("port") || "22"]
 ssh += list.call("keys").flat_map { |key| ["-i", key] }
 ssh += %w[-o IdentitiesOnly=yes] if of.call("keys_only") == "true"
 ssh += ["-F", of.call("config")] if of.call("config").to_s.include?("/")
-jump, proxied = of.call("jump_proxies"), text[/^\s*:?command_line_template: *["']?(.*?)["']?$/, 1]
+# A proxy is an object of Ruby's, whose values have no colon before their names. One that is longer
+# than a line goes on in the next.
+jump = text[/^ *jump_proxies: *["']?([^"'\s]+)/, 1]
+proxied = text[/^( *)command_line_template: (.*(?:\n\1 .*)*)/, 2]
+proxied = proxied&.gsub(/\n */, " ")&.sub(/\A(["'])(.*)\1\z/, '\2')
 ssh += ["-J", jump] if jump
 ssh += ["-o", "ProxyCommand=#{proxied}"] if proxied && !jump
 

@@ -89,8 +89,12 @@ fn fleet(report: &PredictReport, one: &FleetReport) -> Section {
     };
     let [few, many] = fleet.machines_interval;
     let cost = fleet.cost_per_hour.map(|cost| format!(", {} an hour", figures::number(cost)));
+    let doubt = match is_memory_known(report) {
+        true => "",
+        false => "; whether its memory suffices is not known",
+    };
     let machines = format!(
-        "{kind}: {} ({few} to {many}) with {} x {} each{}",
+        "{kind}: {} ({few} to {many}) with {} x {} each{}{doubt}",
         figures::count(fleet.machines, "machine", "machines"),
         fleet.workers,
         fleet.threads,
@@ -100,6 +104,11 @@ fn fleet(report: &PredictReport, one: &FleetReport) -> Section {
     simulations.extend(fleet.zone_lost.as_ref().map(|it| simulated("with a zone lost", it)));
     simulations.extend(fleet.days.iter().flat_map(of_days));
     Section::new("", vec![Block::Paragraph(machines), Block::Bullets(simulations)])
+}
+
+/// Where the session saw no memory of the server's, no setting could be ruled out by it.
+fn is_memory_known(report: &PredictReport) -> bool {
+    report.predicted.iter().any(|one| one.memory_bytes.is_some())
 }
 
 /// A day of the fleet when it is scaled with its load.

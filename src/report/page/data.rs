@@ -90,7 +90,7 @@ pub struct SessionHead<'a> {
     session: Option<i64>,
     started_at: Option<&'a str>,
     state: SessionState,
-    error: Option<String>,
+    error: Option<InEach<String>>,
     app: &'a str,
     server: &'a str,
     has_threads: bool,
@@ -201,6 +201,7 @@ pub struct TrialRow<'a> {
     offered_rps: Option<f64>,
     clients: Option<u32>,
     outcome: InEach<&'static str>,
+    outcome_code: Outcome,
     verdict: Verdict,
     #[serde(serialize_with = "in_each_language")]
     reason: &'a Stated<Reason>,
@@ -220,7 +221,7 @@ pub struct TrialRow<'a> {
     limit_name: InEach<&'static str>,
     cpu_s: &'a BTreeMap<String, f64>,
     workers_use: Vec<WorkerUse>,
-    failure: Option<String>,
+    failure: Option<InEach<String>>,
     load_s: f64,
     ended_s: f64,
     detail: Option<TrialDetail<'a>>,
@@ -321,7 +322,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         session: story.stored.as_ref().map(|stored| stored.session),
         started_at: story.stored.as_ref().map(|stored| stored.started_at.as_str()),
         state: story.state,
-        error: story.error.as_ref().map(|error| Language::DATA.say(error)),
+        error: story.error.as_ref().map(|error| InEach::of(|language| language.say(error))),
         app: &story.app,
         server: &story.server,
         has_threads: story.has_threads,
@@ -458,7 +459,7 @@ fn failures(story: &Story, language: Language) -> Vec<FailureRow> {
 
 /// A trial as its row shows it.
 pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
-    let summary = &trial.summary;
+    let (summary, outcome) = (&trial.summary, Outcome::of(trial));
     TrialRow {
         id: trial.id,
         workers: trial.configuration.workers.get(),
@@ -469,7 +470,8 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         start: trial.start,
         offered_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
         clients: trial.offered.clients(),
-        outcome: InEach::of(|language| language.phrases().outcome(Outcome::of(trial))),
+        outcome: InEach::of(|language| language.phrases().outcome(outcome)),
+        outcome_code: outcome,
         verdict: trial.verdict,
         reason: &trial.reason,
         valid: trial.valid,
@@ -502,11 +504,11 @@ fn worker_use(share: &crate::terms::WorkerShare) -> WorkerUse {
     WorkerUse { index: share.index, pid: share.pid, cpu_cores: share.cpu_cores }
 }
 
-fn failure(failure: &TrialFailure) -> String {
-    match failure {
-        TrialFailure::Boot(boot) => Language::DATA.say(&boot.message),
-        TrialFailure::Died { status, .. } => Language::DATA.say(status),
-    }
+fn failure(failure: &TrialFailure) -> InEach<String> {
+    InEach::of(|language| match failure {
+        TrialFailure::Boot(boot) => language.say(&boot.message),
+        TrialFailure::Died { status, .. } => language.say(status),
+    })
 }
 
 fn windows<'a>(windows: &[Window], monitor: &'a Monitored) -> TrialDetail<'a> {
@@ -530,4 +532,18 @@ fn windows<'a>(windows: &[Window], monitor: &'a Monitored) -> TrialDetail<'a> {
 /// To the microsecond that was recorded, without the digits that a binary fraction adds.
 fn micro(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::SessionError;
+
+    #[test]
+    fn why_a_session_could_not_go_on_is_said_in_each_language() {
+        let story = Story { error: Some(SessionError::Interrupted.into()), ..Story::default() };
+        let said = head(&story, None).error.unwrap();
+        assert_eq!(said, InEach::of(|it| it.say_fact(&SessionError::Interrupted)));
+        assert_ne!(said.en, said.ja);
+    }
 }

@@ -90,7 +90,11 @@ fn code(syntax: &str, text: &str) -> String {
 fn table(table: &Table) -> String {
     let head = table.head.iter();
     let head = head.map(|it| (escape(&it.head), it.kind == Kind::Figure)).collect();
-    let cell = |(it, column): (&String, &Column)| value(it, column.kind);
+    // A cell ends at a `|`, also where that is code; only there does a backslash before it go.
+    let cell = |(it, column): (&String, &Column)| match column.kind {
+        Kind::Code => markdown_code(it).replace('|', "\\|"),
+        kind => value(it, kind),
+    };
     rows(head, table.rows.iter().map(|row| row.iter().zip(&table.head).map(cell).collect()))
 }
 
@@ -127,4 +131,21 @@ fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
     format!("{first}{}", chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_in_code_has_a_backslash_before_it_in_tables_alone() {
+        let column = |kind| Column { head: "app".to_string(), kind };
+        for (kind, cell) in [(Kind::Code, "`a\\|b`"), (Kind::Text, "a\\|b")] {
+            let rows = vec![vec!["a|b".to_string()]];
+            let text = table(&Table { head: vec![column(kind)], rows, ..Table::default() });
+            assert!(text.ends_with(&format!("\n| {cell} |")), "{text}");
+        }
+        let values = Block::Values(vec![("app", "a|b".to_string(), Kind::Code)]);
+        assert_eq!(block(&values, Language::English), ["- app: `a|b`"]);
+    }
 }

@@ -2,6 +2,9 @@
 //!
 //! In: a [`Story`]. Out: values for sentences. Computes only.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Story;
 use crate::stats;
 use crate::terms::{
@@ -10,7 +13,8 @@ use crate::terms::{
 };
 
 /// What became of a trial. Nothing is asked of `Unloaded` and `Saturate`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     DidNotStart,
     OutOfMemory,

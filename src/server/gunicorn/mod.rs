@@ -82,7 +82,7 @@ const KEPT: &[KeptFlag] = &[
     KeptFlag::new("--limit-request-field_size", Takes::Word),
     KeptFlag::new("--no-sendfile", Takes::Nothing),
     KeptFlag::new("--forwarded-allow-ips", Takes::Word),
-    KeptFlag::new("--chdir", Takes::Folders),
+    KeptFlag::new("--chdir", Takes::OwnFolder),
     KeptFlag::new("--pythonpath", Takes::Folders),
     KeptFlag::new("--env", Takes::Variable).short("-e"),
 ];

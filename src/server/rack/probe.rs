@@ -60,6 +60,8 @@ pub fn standing_alone(socket: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
     use crate::server::{Framework, Ports, Proxy, find, recipe};
     use crate::terms::Configuration;
@@ -106,6 +108,49 @@ mod tests {
         let recipe = recipe_for(&App { env, ..app() }, "unicorn", "/tmp/scratch");
         let options = &recipe.commands[0].env["RUBYOPT"];
         assert_eq!(options, "-r/tmp/scratch/probe.rb -W0 -Eutf-8");
+    }
+
+    /// Two rackup files' builders, of which the first is there before the gem's probe is loaded.
+    const OUTSIDE_RAILS: &str = "
+        module Rack
+          class Builder
+            def to_app
+              ->(_env) { [200, {}, []] }
+            end
+          end
+        end
+        module Puma
+          module Rack
+          end
+        end
+        require ARGV[0]
+        class Puma::Rack::Builder
+          def to_app
+            ->(_env) { [201, {}, []] }
+          end
+        end
+        apps = [Rack::Builder, Puma::Rack::Builder].map { |it| it.new.to_app }
+        print(*apps.map { |app| \"#{app.class} #{app.call({})[0]} \" })";
+
+    #[test]
+    fn outside_rails_the_gems_probe_counts_what_rackup_files_run_and_elsewhere_nothing() {
+        let probe = concat!(env!("CARGO_MANIFEST_DIR"), "/gem/lib/sweetspot/probe.rb");
+        let folder = tempfile::tempdir().unwrap();
+        let told = folder.path().join("tmp/sweetspot");
+        let ruby = || {
+            let mut ruby = Command::new("ruby");
+            ruby.args(["-e", OUTSIDE_RAILS, probe]).current_dir(folder.path());
+            for name in [OPTIONS, SOCKET, EACH] {
+                ruby.env_remove(name);
+            }
+            let ended = ruby.output().unwrap();
+            assert!(ended.stderr.is_empty(), "{ended:?}");
+            String::from_utf8(ended.stdout).unwrap()
+        };
+        assert_eq!((ruby().as_str(), told.exists()), ("Proc 200 Proc 201 ", false));
+        std::fs::write(folder.path().join("config.ru"), "").unwrap();
+        assert_eq!(ruby(), "SweetspotProbe::App 200 SweetspotProbe::App 201 ");
+        assert!(told.is_dir());
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub fn refusals(a: &LoadSummary, b: &LoadSummary) -> Vec<CompareRefusal> {
         }
         _ => {}
     }
+    if a.arrivals.zip(b.arrivals).is_some_and(|(a, b)| a != b) {
+        refused.push(CompareRefusal::ArrivalsDiffer);
+    }
     for (side, is_valid) in [(Side::A, a.valid), (Side::B, b.valid)] {
         if !is_valid {
             refused.push(CompareRefusal::LoadNotValid { side });
@@ -178,7 +181,9 @@ mod tests {
     use super::*;
     use crate::report::Language;
     use crate::stats::Beside;
-    use crate::terms::{LatencySummary, ShapeSummary, StageSummary, Standing, WindowLatency};
+    use crate::terms::{
+        Arrivals, LatencySummary, ShapeSummary, StageSummary, Standing, WindowLatency,
+    };
 
     /// Thirty seconds at 100/s after five of warm-up, with this p95, give or take a few percent.
     fn load(p95: f64, failed: u64) -> LoadSummary {
@@ -266,6 +271,17 @@ mod tests {
         assert!(refusals(&of(steps()), &of(steps())).is_empty());
         // Results from before it was noted say nothing of it.
         assert!(refusals(&of(steps()), &load(0.1, 0)).is_empty());
+    }
+
+    #[test]
+    fn loads_of_one_rate_whose_arrivals_were_spaced_otherwise_are_refused() {
+        let of = |arrivals| LoadSummary { arrivals, ..load(0.1, 0) };
+        let [even, random] = [Arrivals::Uniform, Arrivals::Poisson].map(|it| of(Some(it)));
+        assert_eq!(refusals(&even, &random), [CompareRefusal::ArrivalsDiffer]);
+        // Results from before it was noted say nothing of it.
+        for other in [&random, &of(None)] {
+            assert!(refusals(&random, other).is_empty());
+        }
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::plan::traffic::{self, Url};
 use crate::report::load::{About, RequestLine};
 use crate::summary::instrument::Lagging;
 use crate::terms::{
-    Goals, LiveSecond, LoadSecond, LoadSummary, ShapeSummary, StageSummary, Target, Warning,
+    Arrivals, Goals, LiveSecond, LoadSecond, LoadSummary, ShapeSummary, StageSummary, Target,
+    Warning,
 };
 
 /// A load that can begin.
@@ -61,6 +62,14 @@ impl Prepared {
             }
             Shape::Times(times) => ShapeSummary::Recorded { requests: times.count() as u64 },
             Shape::Clients { think, .. } => ShapeSummary::Clients { think_s: think.as_secs_f64() },
+        }
+    }
+
+    /// How its requests are spaced; `None` of clients, and of times that were recorded.
+    pub(super) fn arrivals(&self) -> Option<Arrivals> {
+        match self.spec.shape {
+            Shape::Constant { arrivals, .. } | Shape::Stages { arrivals, .. } => Some(arrivals),
+            Shape::Times(_) | Shape::Clients { .. } => None,
         }
     }
 

@@ -73,6 +73,7 @@ pub(super) fn run(
     summary.warnings.extend(prepared.warnings.iter().cloned());
     summary.fleet = generators.iter().map(fleet::summary).collect();
     summary.shape = Some(prepared.shape());
+    summary.arrivals = prepared.arrivals();
     Ok(Finished { summary, all })
 }
 

@@ -9,7 +9,7 @@ use crate::model::{
     self, Correction, Fit, Form, Measured, Observation, Scalability, Sizes, WhatIf,
 };
 use crate::report::Story;
-use crate::search::VerifySetting;
+use crate::search::Warmth;
 use crate::server;
 use crate::terms::{Configuration, Machine, QuantileLimit, TrialPurpose, TrialSummary, Warning};
 
@@ -46,7 +46,7 @@ fn observations(story: &Story, form: Form) -> Vec<Observation> {
 /// One client alone, as the search has it: a server that was cold then computed for longer, and no
 /// longer does.
 fn as_if_warm(story: &Story, alone: Observation) -> Observation {
-    if !are_starts_cold(story, alone.configuration) {
+    if !Warmth::of_session(&story.trials).is_cold_at_first() {
         return alone;
     }
     let later = story.trials.iter().rev().filter(|trial| {
@@ -59,15 +59,6 @@ fn as_if_warm(story: &Story, alone: Observation) -> Observation {
         unloaded_latency_s: alone.unloaded_latency_s.map(|it| it - longer_s.max(0.0)),
         ..alone
     }
-}
-
-/// Whether fresh starts were seen to be cold: by the session's bursts one would be warmed before it
-/// is measured, at whatever rate.
-fn are_starts_cold(story: &Story, at: Configuration) -> bool {
-    let is_burst = |trial: &&TrialSummary| trial.purpose == TrialPurpose::Saturate;
-    let bursts: Vec<TrialSummary> = story.trials.iter().filter(is_burst).cloned().collect();
-    let (rps, interval) = (1.0, [1.0; 2]);
-    VerifySetting::of_session(&bursts, at, (rps, interval)).warm_s > 0.0
 }
 
 /// `None` when nothing can be fitted.

@@ -94,6 +94,7 @@ pub fn total(record: &LoadRecord) -> LoadSecond {
         all.bytes_out += second.bytes_out;
         all.replies += second.replies;
         all.cached += second.cached;
+        all.retries += second.retries;
         for (status, count) in &second.status {
             *all.status.entry(*status).or_default() += count;
         }

@@ -143,6 +143,30 @@ fn a_stream_that_the_server_has_not_begun_with_is_asked_for_once_more() {
     assert_eq!(errors_against(&server), (errors_of(|e| e.reset = 10), 0), "once, not for ever");
 }
 
+/// As over HTTP/1: only on a connection that had brought a reply, and if twice does no harm.
+#[test]
+fn a_request_that_meets_a_connection_closed_without_a_goodbye_is_sent_once_more() {
+    let closing_after_one = || {
+        Server::start(|connection| {
+            let Some(mut requests) = Requests::of(connection) else { return };
+            if let Some(stream) = requests.next() {
+                requests.send(done(stream));
+            }
+            requests.next();
+        })
+    };
+    for (method, lost) in [("GET", 0), ("POST", 5)] {
+        let server = closing_after_one();
+        let targets = vec![Target { method: method.into(), ..Target::get("/") }];
+        let one_client = Shape::Clients { clients: 1, think: ms(1) };
+        let all = total(&run(&LoadSpec { targets, ..http2(&server, one_client, 10) }));
+        let errors = all.errors.closed_early + all.errors.reset;
+        assert_eq!((errors, all.errors.total()), (lost, lost), "{method}");
+        assert_eq!(all.completed(), 10 - lost, "{method}");
+        assert_eq!(all.retries, if lost == 0 { 9 } else { 0 }, "{method}");
+    }
+}
+
 #[test]
 fn a_server_that_says_goodbye_ends_what_was_under_way() {
     // The last stream that it will answer is 0: none.

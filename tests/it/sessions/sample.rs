@@ -289,6 +289,7 @@ impl Trial {
             goals: Vec::new(),
             fleet: Vec::new(),
             shape: None,
+            arrivals: None,
         }
     }
 }

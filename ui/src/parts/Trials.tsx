@@ -2,7 +2,7 @@
 
 import { useCallback, useMemo, useState } from "preact/hooks";
 
-import type { SessionPage, TrialPurpose, TrialRow } from "../data";
+import type { Outcome, SessionPage, TrialPurpose, TrialRow } from "../data";
 import { bytes, latency, percent, rate } from "../figures";
 import { isolated, visible } from "../outside";
 import { nameOf, type Setting } from "../setting";
@@ -69,9 +69,11 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
 }) {
   const words = useWords();
   const purposes = distinct(session.trials.map((trial) => trial.purpose));
-  const outcomes = distinct(session.trials.map((trial) => trial.outcome));
+  const outcomes = distinct(session.trials.map((trial) => trial.outcome_code));
   const purposeName = (it: string) =>
     session.trials.find((trial) => trial.purpose === it)?.purpose_name ?? it;
+  const outcomeName = (it: string) =>
+    session.trials.find((trial) => trial.outcome_code === it)?.outcome ?? it;
   const settings = distinct(session.trials.map((trial) => `${trial.workers}x${trial.threads}`));
   return (
     <div class="controls filters">
@@ -88,8 +90,8 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
         text={purposeName} value={asked.purpose ?? ""}
         choose={(it) => ask({ ...asked, purpose: it === "" ? null : it as TrialPurpose })} />
       <Choice name="outcome" label={words.outcome} options={outcomes}
-        text={(it) => it} value={asked.outcome ?? ""}
-        choose={(it) => ask({ ...asked, outcome: it === "" ? null : it })} />
+        text={outcomeName} value={asked.outcome ?? ""}
+        choose={(it) => ask({ ...asked, outcome: it === "" ? null : it as Outcome })} />
       {(picked !== null || asked !== NO_FILTER) && (
         <button type="button" onClick={() => { ask(NO_FILTER); pick(null); }}>
           {words.show_all}

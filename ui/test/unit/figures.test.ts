@@ -13,7 +13,7 @@ test("figures keep three digits and their unit, as the terminal prints them", ()
     expect(figures.latency(value)).toBe(text);
   }
   for (const [value, text] of [[0.974, "97 %"], [0.003, "0.3 %"], [0.0004, "0.04 %"],
-    [0, "0 %"]] as const) {
+    [0.000051, "0.01 %"], [0.000049, "<0.01 %"], [0, "0 %"]] as const) {
     expect(figures.percent(value)).toBe(text);
   }
   for (const [value, text] of [[512, "512 B"], [2048, "2 KiB"], [412 * 1024 ** 2, "412 MiB"],

@@ -10,10 +10,10 @@ import { isolated, visible } from "../../src/outside";
 import { stops } from "../../src/predicting";
 import { hashOf, parse, switched } from "../../src/route";
 import { csv, shown, type Table } from "../../src/table";
-import { inLanguage } from "../../src/language";
+import { inLanguage, type Language } from "../../src/language";
 import { matching, NO_FILTER, sorted } from "../../src/trials";
 import { clientsText, fill } from "../../src/words";
-import { pageOf, session } from "../fixture";
+import { inEach, pageOf, session } from "../fixture";
 import { rows } from "../others";
 import { en, ja } from "../words";
 
@@ -88,6 +88,14 @@ describe("trials", () => {
     expect(matching(trials, { ...NO_FILTER, setting, outcome: "held" })
       .every((it) => it.workers === 1 && it.verdict === "yes")).toBe(true);
     expect(matching(trials, { ...NO_FILTER, text: "no such thing" })).toEqual([]);
+  });
+
+  test("of an outcome stay found when the language changes", () => {
+    const both = trials.map((it) => ({ ...it, outcome: inEach(it.outcome, `ja: ${it.outcome}`) }));
+    const held = (language: Language) =>
+      matching(inLanguage(both, language), { ...NO_FILTER, outcome: "held" }).map((it) => it.id);
+    expect(held("en").length).toBeGreaterThan(0);
+    expect(held("ja")).toEqual(held("en"));
   });
 
   test("are sorted either way, what is not known last", () => {

@@ -3,8 +3,8 @@
 use super::English;
 use crate::report::wording::{Counted, Phrases};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, Configuration, FrameworkSetting,
-    ReplyAdvice, ServerEnd, StartAdvice,
+    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, CertificateFault, Configuration,
+    FrameworkSetting, ReplyAdvice, ServerEnd, StartAdvice,
 };
 
 pub fn cause(cause: &BootCause) -> String {
@@ -106,6 +106,9 @@ fn ending(end: &BootEnd, longer: &str) -> String {
         BootEnd::NotHttp { target } => {
             format!("{target} is answered with something that is not HTTP")
         }
+        BootEnd::CertificateRefused { target, fault } => {
+            format!("{target} was not sent, as the server's certificate {}", refused_for(*fault))
+        }
         BootEnd::NotAnswered { target, patience_s } => {
             format!("{target} was not answered within {patience_s} s of the start{longer}")
         }
@@ -114,6 +117,16 @@ fn ending(end: &BootEnd, longer: &str) -> String {
             let place = place.unwrap_or_default();
             format!("{target} answers {status}{place}, where 2xx is needed")
         }
+    }
+}
+
+/// Why a server's certificate was not accepted.
+fn refused_for(fault: Option<CertificateFault>) -> &'static str {
+    match fault {
+        Some(CertificateFault::Untrusted) => "is signed by no CA that this machine trusts",
+        Some(CertificateFault::Expired) => "has expired",
+        Some(CertificateFault::OtherName) => "is for another name",
+        None => "was not accepted",
     }
 }
 
@@ -202,6 +215,21 @@ fn to_start(advice: &StartAdvice) -> String {
              page that answers sooner can be named with --ready"
                 .into()
         }
+        StartAdvice::MendCertificate { fault } => to_mend(*fault).into(),
+    }
+}
+
+/// What to do about a certificate that was not accepted.
+fn to_mend(fault: CertificateFault) -> &'static str {
+    match fault {
+        CertificateFault::Untrusted => {
+            "name the CA that signed it in the environment: SSL_CERT_FILE=FILE, a PEM file, which \
+             is trusted instead of the system's CAs"
+        }
+        CertificateFault::Expired => {
+            "have the server show a new one; where it has not expired yet, set this machine's clock"
+        }
+        CertificateFault::OtherName => "write the host that it is for in --url",
     }
 }
 
@@ -267,6 +295,7 @@ mod tests {
     #[test]
     fn a_cause_says_what_the_log_shows_then_how_it_ended_then_what_was_needed() {
         let how = || ServerEnd::PartEnded { process: 1, of: 2, how: ProcessEnd::Signal(9) };
+        let refused = |fault| BootEnd::CertificateRefused { target: "GET /".into(), fault };
         let not_ready = |seen, end, connections_for| {
             cause(&BootCause::NotReady { seen, end, connections_for })
                 .replace("the app server did not become ready: ", "")
@@ -332,6 +361,15 @@ mod tests {
                     None,
                 ),
                 "GET / was not answered within 60 s of the start; --boot-timeout gives it longer",
+            ),
+            (
+                not_ready(None, refused(Some(CertificateFault::Untrusted)), None),
+                "GET / was not sent, as the server's certificate is signed by no CA that this \
+                 machine trusts",
+            ),
+            (
+                not_ready(None, refused(None), None),
+                "GET / was not sent, as the server's certificate was not accepted",
             ),
         ] {
             assert_eq!(said, expected);

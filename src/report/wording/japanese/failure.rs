@@ -3,8 +3,8 @@
 use super::Japanese;
 use crate::report::wording::{Counted, Phrases};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, Configuration, FrameworkSetting,
-    ProcessEnd, ReplyAdvice, ServerEnd, StartAdvice,
+    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, CertificateFault, Configuration,
+    FrameworkSetting, ProcessEnd, ReplyAdvice, ServerEnd, StartAdvice,
 };
 
 pub fn cause(cause: &BootCause) -> String {
@@ -108,6 +108,9 @@ fn ending(end: &BootEnd, longer: &str) -> String {
             format!("準備完了を確かめるコマンドが一度も成功しませんでした{last}{longer}")
         }
         BootEnd::NotHttp { target } => format!("{target} に HTTP でない応答が返ります"),
+        BootEnd::CertificateRefused { target, fault } => {
+            format!("{target} を送れませんでした。サーバーの証明書{}", refused_for(*fault))
+        }
         BootEnd::NotAnswered { target, patience_s } => {
             format!("起動から {patience_s} 秒以内に {target} の応答がありませんでした{longer}")
         }
@@ -116,6 +119,16 @@ fn ending(end: &BootEnd, longer: &str) -> String {
             let place = place.unwrap_or_default();
             format!("{target} の応答が {status}{place} です（2xx が必要）")
         }
+    }
+}
+
+/// Why a server's certificate was not accepted.
+fn refused_for(fault: Option<CertificateFault>) -> &'static str {
+    match fault {
+        Some(CertificateFault::Untrusted) => "に署名した CA を、このマシンは信頼していません",
+        Some(CertificateFault::Expired) => "の有効期限が切れています",
+        Some(CertificateFault::OtherName) => "は別のホスト名のものです",
+        None => "が受け入れられませんでした",
     }
 }
 
@@ -221,6 +234,21 @@ fn to_start(advice: &StartAdvice) -> String {
              --ready で指定できます"
                 .into()
         }
+        StartAdvice::MendCertificate { fault } => to_mend(*fault).into(),
+    }
+}
+
+/// What to do about a certificate that was not accepted.
+fn to_mend(fault: CertificateFault) -> &'static str {
+    match fault {
+        CertificateFault::Untrusted => {
+            "署名した CA の証明書（PEM ファイル）を環境変数で指定してください: SSL_CERT_FILE=FILE。\
+             システムの CA の代わりに信頼されます"
+        }
+        CertificateFault::Expired => {
+            "サーバーの証明書を更新するか、このマシンの時計が進んでいれば合わせてください"
+        }
+        CertificateFault::OtherName => "証明書のホスト名を --url に書いてください",
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn message(doubt: &LoadDoubt) -> String {
 
 fn of_tls(trouble: &TlsTrouble) -> String {
     match trouble {
-        TlsTrouble::Certificate { why } => {
+        TlsTrouble::Certificate { why, .. } => {
             format!("the server's certificate was not accepted ({why})")
         }
         TlsTrouble::Alert { why } => format!("the server ended TLS with an alert ({why})"),

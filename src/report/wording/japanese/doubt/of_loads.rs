@@ -112,7 +112,7 @@ pub(super) fn message(doubt: &LoadDoubt) -> String {
 
 fn of_tls(trouble: &TlsTrouble) -> String {
     match trouble {
-        TlsTrouble::Certificate { why } => {
+        TlsTrouble::Certificate { why, .. } => {
             format!("サーバーの証明書が受け入れられませんでした（{why}）")
         }
         TlsTrouble::Alert { why } => format!("サーバーが TLS をアラートで終えました（{why}）"),
