@@ -50,14 +50,9 @@ demo: ## tune the app in demo/ on this machine: the decision here, the report in
 test: ## build and run every test
 	@scripts/bootstrap test
 	@scripts/build-ui required
-	$(say) 'building the program and the tests that run it'
+	$(say) 'building the program and its tests'
 	@# What "cargo build" makes would be made again: tests have other features of some crates.
-	$(CARGO) test --locked --no-run --test it
-	$(say) "the page's tests, in a browser, while the others are built"
-	@(cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm run test:built) >target/page-tests.log 2>&1 & page=$$!; \
-		$(CARGO) test --locked --no-run --lib; built=$$?; \
-		wait $$page; tested=$$?; cat target/page-tests.log; \
-		[ $$built = 0 ] && [ $$tested = 0 ]
+	$(CARGO) test --locked --no-run --lib --test it
 	$(say) 'running the tests'
 	@CARGO="$(CARGO)" scripts/run-tests
 
