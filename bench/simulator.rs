@@ -6,6 +6,7 @@
 
 mod coverage;
 mod day;
+mod each;
 mod speed;
 
 use crate::common::{Result, bars, machine, options};

@@ -4,8 +4,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sweetspot::place::Place as _;
 use sweetspot::place::local::Local;
+use sweetspot::place::{Offer, Place as _};
 use sweetspot::terms::{Goals, Offered, Rate, StopSignal, TrialPurpose, TrialSummary, Variant};
 use sweetspot::trial::{Order, Runner};
 
@@ -115,13 +115,15 @@ fn order(sizes: &Sizes, offered: Offered, is_first: bool, seed: u64) -> Order {
         variant: Variant::AS_IT_IS,
         configuration: sizes.setting,
         fresh_start: is_first,
-        offered,
-        warm_up: if is_first { WARM_UP } else { SETTLE },
-        duration: Duration::from_secs(sizes.seconds),
-        // Arrivals of its own for each window: what is chance in them is part of the spread.
-        seed,
-        connection: None,
-        pods_away: 0,
+        offer: Offer {
+            offered,
+            warm_up: if is_first { WARM_UP } else { SETTLE },
+            duration: Duration::from_secs(sizes.seconds),
+            // Arrivals of its own for each window: what is chance in them is part of the spread.
+            seed,
+            connection: None,
+            pods_away: 0,
+        },
         latency_limit: None,
     }
 }

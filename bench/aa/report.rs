@@ -82,7 +82,7 @@ fn line(app: &App, (name, of): &Figure, starts: &[Vec<&Row>]) -> [String; 10] {
         return [app, name, count, none(), none(), none(), none(), none(), none(), none()];
     };
     let trend = it.trend.map_or("-".to_string(), |trend| {
-        let [change, low, high] = [trend.per_step, trend.low, trend.high].map(|it| 100.0 * it);
+        let [change, low, high] = [trend.value, trend.low, trend.high].map(|it| 100.0 * it);
         format!("{change:+.1} ({low:+.1} to {high:+.1})")
     });
     [

@@ -3,7 +3,7 @@
 //! In: what the windows of each start showed. Out: coefficients of variation, as standard
 //! deviations of logarithms, which for some percent are the same.
 
-use sweetspot::stats::{self, Slope};
+use sweetspot::stats::{self, Estimate};
 
 /// Of `n` starts with `m` windows each, from the logarithms `x`. With `y` the mean of a start's
 /// windows: `w^2`, the mean of the variances of `x` within starts; `v^2`, the variance of all `y`;
@@ -22,7 +22,7 @@ pub struct Differing {
     /// `sqrt(v^2 - d^2)`: what starts differ by beyond their neighbours; 0 where that is negative.
     pub drift: f64,
     /// Change of the logarithm from the first start to the last; `None` below four starts.
-    pub trend: Option<Slope>,
+    pub trend: Option<Estimate>,
     /// Autocorrelation of `y` at lag 1; NaN where all are the same.
     pub neighbours: f64,
 }
@@ -43,11 +43,7 @@ impl Differing {
         let next = next / (2.0 * steps);
         let middle = mean(&means);
         let together = |pair: &[f64]| (pair[0] - middle) * (pair[1] - middle);
-        let trend = stats::slope(&means).map(|it| Slope {
-            per_step: steps * it.per_step,
-            low: steps * it.low,
-            high: steps * it.high,
-        });
+        let trend = stats::slope(&means).map(|it| it.times(steps));
         Some(Self {
             starts: means.len(),
             mean: middle.exp(),

@@ -3,6 +3,7 @@
 
 pub mod bars;
 pub mod bonds;
+pub mod capacity;
 pub mod command;
 pub mod interrupt;
 pub mod machine;

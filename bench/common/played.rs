@@ -2,9 +2,7 @@
 
 use sweetspot::place::Place;
 use sweetspot::report::Language;
-use sweetspot::search::{
-    Ask, Search, SearchPlan, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan,
-};
+use sweetspot::search::{Search, SearchPlan, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan};
 use sweetspot::session::crew::Crew;
 use sweetspot::session::order::Measured;
 use sweetspot::summary::trial::Context;
@@ -40,7 +38,7 @@ trait Asks {
 
 impl Asks for Search {
     fn ask(&mut self) -> Vec<TrialRequest> {
-        self.ask_all()
+        self.ask()
     }
 
     fn tell(&mut self, told: Told) {
@@ -65,10 +63,7 @@ struct Recheck<'a> {
 
 impl Asks for Recheck<'_> {
     fn ask(&mut self) -> Vec<TrialRequest> {
-        match self.verify.ask() {
-            Ask::Trial(request) => vec![request],
-            _ => Vec::new(),
-        }
+        self.verify.ask()
     }
 
     fn tell(&mut self, told: Told) {

@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use sweetspot::place::Place as _;
 use sweetspot::place::local::Local;
+use sweetspot::place::{Offer, Place as _};
 use sweetspot::report::Language;
 use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{
@@ -106,15 +106,17 @@ fn hold(tuned: &Tuned, sizes: &Sizes, row: Row) -> Result<Row> {
         variant: Variant::AS_IT_IS,
         configuration: Configuration::new(row.workers, row.threads)?,
         fresh_start: true,
-        offered: Offered::Open { rate, arrivals: tuned.plan.arrivals },
-        warm_up: WARM_UP,
-        duration: Duration::from_secs(sizes.hold_s),
-        // None that the session has used.
-        seed: 1_000_000 + u64::from(row.number) * 10 + row.phase as u64,
+        offer: Offer {
+            offered: Offered::Open { rate, arrivals: tuned.plan.arrivals },
+            warm_up: WARM_UP,
+            duration: Duration::from_secs(sizes.hold_s),
+            // None that the session has used.
+            seed: 1_000_000 + u64::from(row.number) * 10 + row.phase as u64,
+            connection: None,
+            pods_away: 0,
+        },
         // It is offered to the end, however hopeless it is.
         latency_limit: None,
-        connection: None,
-        pods_away: 0,
     };
     let outcome = runner.run(&order, &mut |_| {})?;
     runner.finish()?;

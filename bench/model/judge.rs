@@ -140,7 +140,7 @@ fn predicted(
         workers: counts(|cell| cell.workers.get()),
         threads: counts(|cell| cell.threads.get()),
         rate: at.map(|(_, rate)| rate),
-        ..Question::as_measured()
+        ..Question::default()
     };
     Ok(answer(&story, &question)?)
 }

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use sweetspot::place::Place as _;
 use sweetspot::place::local::services::Services;
 use sweetspot::place::local::{Local, LocalSettings};
+use sweetspot::place::{Offer, Place as _};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Goals, Offered, Rate, StopSignal, Target,
     TrialPurpose, Variant,
@@ -154,13 +154,15 @@ fn order(cell: Configuration, kind: Kind, saturated_rps: f64, seconds: u64) -> R
         variant: Variant::AS_IT_IS,
         configuration: cell,
         fresh_start: false,
-        offered,
-        warm_up: Duration::from_secs(2),
-        duration: duration(&offered, kind, seconds),
-        seed: u64::from(cell.slots()),
+        offer: Offer {
+            offered,
+            warm_up: Duration::from_secs(2),
+            duration: duration(&offered, kind, seconds),
+            seed: u64::from(cell.slots()),
+            connection: None,
+            pods_away: 0,
+        },
         latency_limit: None,
-        connection: None,
-        pods_away: 0,
     })
 }
 

@@ -11,7 +11,6 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::place::simulated::Simulated;
-use sweetspot::search::CapacitySearch;
 use sweetspot::session::order::{Measured, measure};
 use sweetspot::summary::trial::Context;
 use sweetspot::terms::{Arrivals, Configuration, Goals, Slo};
@@ -20,6 +19,7 @@ use sweetspot::trial::Runner;
 use super::apps::Case;
 use super::bayes::{Observed, Process};
 use crate::common::Result;
+use crate::common::capacity::CapacitySearch;
 use crate::common::trial::context;
 
 /// The answer so far: since which second of the place's clock, and the setting.

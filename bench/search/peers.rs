@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sweetspot::stats::t_interval;
+use sweetspot::stats::{PriorSpread, shrunk_interval};
 use sweetspot::terms::{Configuration, Slo};
 
 use super::apps::{self, Case};
@@ -129,7 +129,7 @@ fn ahead(names: &[&str], sessions: &[Vec<Qualities>]) -> [Vec<String>; 2] {
             .iter()
             .map(|session| 100.0 * (session[0][look] - session[other][look]))
             .collect();
-        t_interval(&by, 0.95).map_or("-".to_string(), |by| {
+        shrunk_interval(&by, PriorSpread::NONE, 0.95).map_or("-".to_string(), |by| {
             format!("{:.1} ({:.1} to {:.1})", by.value, by.low, by.high)
         })
     });

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::model::simulator::{Admission, Lock, Pauses};
-use sweetspot::place::Place as _;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
+use sweetspot::place::{Offer, Place as _};
 use sweetspot::report::Story;
 use sweetspot::session::predict::{Question, answer};
 use sweetspot::stats::{normal, quantile};
@@ -136,7 +136,7 @@ fn one(seed: u64) -> Result<Predicted> {
         workers: Some(vec![asked.0]),
         threads: Some(vec![asked.1]),
         without_generator: true,
-        ..Question::as_measured()
+        ..Question::default()
     };
     let report = answer(&story, &question)?;
     let predicted = report.predicted.first().ok_or("nothing was predicted")?;
@@ -169,13 +169,15 @@ fn trial(
         variant: sweetspot::terms::Variant::AS_IT_IS,
         configuration,
         fresh_start: true,
-        offered: Offered::Closed { clients, think: Duration::ZERO },
-        warm_up: Duration::from_secs(1),
-        duration: Duration::from_secs(4),
-        seed,
+        offer: Offer {
+            offered: Offered::Closed { clients, think: Duration::ZERO },
+            warm_up: Duration::from_secs(1),
+            duration: Duration::from_secs(4),
+            seed,
+            connection: None,
+            pods_away: 0,
+        },
         latency_limit: None,
-        connection: None,
-        pods_away: 0,
     };
     let mut runner = Runner::new(place, 0);
     let summary =

@@ -4,10 +4,11 @@
 use std::time::Instant;
 
 use sweetspot::model::Host;
-use sweetspot::model::day::{ByRate, DayPlan, Each, day};
+use sweetspot::model::day::{ByRate, DayPlan, day};
 use sweetspot::model::simulator::{RequestKind, Server};
 use sweetspot::terms::FleetDay;
 
+use super::each::Each;
 use crate::common::bars::{Bar, Limit};
 use crate::common::table::table;
 
@@ -24,7 +25,7 @@ pub fn run() -> Vec<Bar> {
     let machine = Host { server: Server::new(2, 5, 2.0), requests: vec![request] };
     let (mut rows, mut off, mut longest_s) = (Vec::new(), 0.0_f64, 0.0_f64);
     let mut by_rate = |plan: &DayPlan, rows: &mut Vec<_>| {
-        let (result, took_s) = timed(|| day(plan, &mut ByRate::new(&machine, plan.check)));
+        let (result, took_s) = timed(|| day(plan, &mut ByRate::new(&machine)));
         rows.push(row(&format!("{}: by rate", name(plan)), &result, took_s));
         longest_s = longest_s.max(took_s);
         result
@@ -32,7 +33,7 @@ pub fn run() -> Vec<Bar> {
     for (peak_rps, target_rps) in BOTH {
         for loses_zone in [false, true] {
             let plan = DayPlan { loses_zone, ..DayPlan::new(peak_rps, 0.3, target_rps, 3) };
-            let (each, each_s) = timed(|| day(&plan, &mut Each::new(&machine, plan.check, 1)));
+            let (each, each_s) = timed(|| day(&plan, &mut Each::new(&machine, 1)));
             rows.push(row(&format!("{}: each request", name(&plan)), &each, each_s));
             let by_rate = by_rate(&plan, &mut rows);
             rows.push(errors(&by_rate, &each));

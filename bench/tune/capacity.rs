@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use sweetspot::place::Place as _;
 use sweetspot::place::local::Local;
-use sweetspot::search::CapacitySearch;
 use sweetspot::session::order::order;
 use sweetspot::stats::Estimate;
 use sweetspot::terms::Configuration;
 use sweetspot::trial::Runner;
 
+use crate::common::capacity::CapacitySearch;
 use crate::common::tuned::Tuned;
 use crate::common::{Result, interrupt, trial};
 

@@ -6,12 +6,14 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::model::Form;
-use sweetspot::search::{RevisionStart, Revisions, RevisionsAnswer, RevisionsPlan};
+use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsPlan, SideFigures};
 use sweetspot::stats::normal;
 use sweetspot::terms::{Arrivals, Configuration};
 
 /// Requests of each side that are due in a block.
 const DUE: u64 = 800;
+/// How well one burst and one probe tell a start's capacity: standard deviation of its logarithm.
+const CAPACITY_SD_LOG: f64 = 0.02;
 
 /// Which requests fail: this share of those of this share of starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,7 +75,7 @@ impl Kind {
             let a = self.start([1.0; 2], self.failing[0], &mut random);
             let ratios = [self.cpu_ratio, self.capacity_ratio];
             let b = self.start(ratios, self.failing[1], &mut random);
-            compared.take_starts([a, b]);
+            compared.take_figures([a, b]);
             if compared.is_sure() {
                 break;
             }
@@ -87,18 +89,19 @@ impl Kind {
         [cpu_ratio, capacity_ratio]: [f64; 2],
         failing: Failing,
         random: &mut Xoshiro256PlusPlus,
-    ) -> RevisionStart {
+    ) -> SideFigures {
         let factor =
             |sd_log: f64| (sd_log * normal::quantile(random.random_range(1e-9..1.0 - 1e-9))).exp();
         let [cpu, capacity, p95, memory] = self.sd_log.map(factor);
         let share = failing.share(random);
         let failed = (0..DUE).filter(|_| random.random::<f64>() < share).count() as u64;
         let paid = if self.is_failing_free { 1.0 - share } else { 1.0 };
-        RevisionStart {
+        SideFigures {
+            capacity: Some((100.0 * capacity * capacity_ratio, CAPACITY_SD_LOG)),
             cpu_s: 0.01 * cpu * cpu_ratio * paid,
-            capacity_rps: 100.0 * capacity * capacity_ratio,
-            p95_s: 0.1 * p95,
-            memory_bytes: (2e8 * memory) as u64,
+            completed: 1,
+            p95_s: vec![0.1 * p95],
+            memory_bytes: Some((2e8 * memory) as u64),
             failed: (DUE, failed),
         }
     }

@@ -80,17 +80,14 @@ impl Place for Zoo {
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         Ok(Inspection {
-            current: self.current,
             server_version: "zoo".into(),
             runtime_version: "zoo".into(),
-            lacks_yjit: false,
-            is_never_preloaded: false,
             obeys: Obeys {
                 workers: Some("WEB_CONCURRENCY".into()),
                 max_threads: Some("RAILS_MAX_THREADS".into()),
                 min_threads: MinThreads::Variable("RAILS_MIN_THREADS".into()),
             },
-            remarks: Vec::new(),
+            ..Inspection::of(self.current)
         })
     }
 

@@ -317,7 +317,7 @@ fn what_is_expected_of_the_current_setting_is_what_the_model_says_of_the_truth()
     let truth =
         Demand { cpu_s: 0.008, wait_s: 0.02, handoff_s: 0.00024, cv2: 1.0, ..Demand::default() };
     let held = open_latency(&truth, at(3, 5), 2.0, 0.9 * current.capacity_rps).unwrap();
-    assert!(held.p95_s < 0.3, "{held:?} at 0.9 of {}", current.capacity_rps);
+    assert!(held.p95 < 0.3, "{held:?} at 0.9 of {}", current.capacity_rps);
 }
 
 #[test]

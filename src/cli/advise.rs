@@ -7,9 +7,7 @@ use super::progress::Progress;
 use super::watch::SubjectArguments;
 use super::{Exit, UsageError, print};
 use crate::report::{document, figures, json, outside, render};
-use crate::session::advise::{
-    AdviseError, Meanwhile, PROBE_SOCKET, Question, Source, advise, write_probe,
-};
+use crate::session::advise::{Meanwhile, PROBE_SOCKET, Question, Source, advise, write_probe};
 use crate::terms::{Bytes, Cores, Slo, parse_duration};
 
 const EXAMPLES: &str = "\
@@ -95,7 +93,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let (is_json, is_quiet) = (arguments.json, arguments.quiet);
     let question = arguments.question();
     let report = advise(&question, &stop, &mut |what| show(&mut progress, what));
-    let report = report.map_err(with_exit_code)?;
+    let report = report.map_err(|it| UsageError::only_if(it.is_usage(), it))?;
     progress.draw("");
     match (is_json, is_quiet) {
         (true, _) => print(json::render(&report))?,
@@ -142,9 +140,4 @@ fn show(progress: &mut Progress, what: Meanwhile) {
             progress.draw(&format!("{}: {requests}", figures::span(for_s)));
         }
     }
-}
-
-fn with_exit_code(error: AdviseError) -> anyhow::Error {
-    let is_usage = error.is_usage();
-    UsageError::only_if(is_usage, error)
 }

@@ -159,6 +159,6 @@ fn exit(report: &CompareReport) -> Exit {
 fn with_exit_code(error: CompareError) -> anyhow::Error {
     match error {
         CompareError::Source(SourceError::Session(error)) => super::sessions::with_exit_code(error),
-        other => UsageError { message: other.to_string() }.into(),
+        other => UsageError::of(other).into(),
     }
 }

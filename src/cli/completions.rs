@@ -9,7 +9,6 @@ use clap_complete::Shell;
 
 use super::{Exit, manual, print};
 use crate::plan::{Key, choices};
-use crate::report::Language;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,14 +53,8 @@ fn completed(whole: &Command) -> Command {
 fn with_words(argument: Arg) -> Arg {
     let name = argument.get_id().as_str();
     let key = Key::ALL.iter().find(|key| key.name() == name);
-    let words = match (name, key) {
-        ("lang", _) => Language::ALL.iter().map(|(name, _)| *name).collect(),
-        (_, Some(key)) => choices(*key),
-        (_, None) => Vec::new(),
-    };
-    if words.is_empty() {
-        argument
-    } else {
-        argument.value_parser(PossibleValuesParser::new(words))
+    match key.map(|key| choices(*key)) {
+        Some(words) if !words.is_empty() => argument.value_parser(PossibleValuesParser::new(words)),
+        _ => argument,
     }
 }

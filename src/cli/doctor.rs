@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::exit::of_connection;
-use super::options::words_of;
+use super::options::{one_of, words_of};
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt, print};
-use crate::plan::Key;
+use crate::plan::{Key, PLACES, Where};
 use crate::report::document;
 use crate::report::terminal::Channel;
 use crate::session::cluster;
@@ -34,8 +34,8 @@ pub struct Arguments {
     #[arg(long)]
     quick: bool,
     /// What is checked: this machine (local), or a namespace of a Kubernetes cluster (kubernetes)
-    #[arg(long, value_name = "PLACE", default_value = "local")]
-    place: PlaceArgument,
+    #[arg(long, value_name = "PLACE", value_parser = one_of(&PLACES), default_value = "local")]
+    place: Where,
     /// The namespace [default: the context's]
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
@@ -60,18 +60,11 @@ pub struct Arguments {
     quiet: bool,
 }
 
-/// Where one would measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum PlaceArgument {
-    Local,
-    Kubernetes,
-}
-
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let (json, quiet) = (arguments.json, arguments.quiet);
     let mut findings = match arguments.place {
-        PlaceArgument::Local => of_machine(arguments)?,
-        PlaceArgument::Kubernetes => of_cluster(&arguments)?,
+        Where::Local => of_machine(arguments)?,
+        Where::Kubernetes => of_cluster(&arguments)?,
     };
     let is_bad = findings.iter().any(|finding| finding.state == FindingState::Bad);
     if quiet {
@@ -91,13 +84,13 @@ fn of_machine(arguments: Arguments) -> Result<Vec<Finding>, UsageError> {
     let Arguments { app, quick, store, namespace, context, generator_image, .. } = arguments;
     if namespace.or(context).or(generator_image).is_some() {
         let message = "--namespace, --context and --generator-image are for --place kubernetes";
-        let message = message.to_string();
-        return Err(UsageError { message });
+        return Err(UsageError::of(message));
     }
     if !app.is_dir() {
-        let message =
-            format!("{} is no folder; name the app's, or none for this one", app.display());
-        return Err(UsageError { message });
+        let app = app.display();
+        return Err(UsageError::of(format!(
+            "{app} is no folder; name the app's, or none for this one"
+        )));
     }
     let folder = store.path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let store = folder.map_or_else(|| PathBuf::from("."), PathBuf::from);

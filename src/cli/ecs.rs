@@ -38,7 +38,7 @@ struct Service {
 
 impl Service {
     fn name(&self) -> Result<ServiceName, UsageError> {
-        self.service.parse().map_err(|_| UsageError { message: self.service.clone() })
+        self.service.parse().map_err(|_| UsageError::of(&self.service))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! In: what a verb concluded or why it failed. Out: an exit code.
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use crate::session::cluster::ConnectError;
@@ -41,13 +42,18 @@ pub struct UsageError {
 }
 
 impl UsageError {
+    /// The user's to mend on the command line.
+    pub fn of(message: impl Display) -> Self {
+        Self { message: message.to_string() }
+    }
+
     /// The error itself, or as the user's to mend on the command line.
     pub fn only_if(
         is_usage: bool,
         error: impl std::error::Error + Send + Sync + 'static,
     ) -> anyhow::Error {
         match is_usage {
-            true => Self { message: error.to_string() }.into(),
+            true => Self::of(error).into(),
             false => error.into(),
         }
     }

@@ -151,7 +151,7 @@ fn show(name: &str, copy_to: Option<PathBuf>, json: bool, quiet: bool) -> anyhow
 }
 
 fn find(name: &str) -> anyhow::Result<crate::session::lab::Lab> {
-    labs::find(name).map_err(|error| UsageError { message: error.to_string() }.into())
+    labs::find(name).map_err(|error| UsageError::of(error).into())
 }
 
 fn page(text: &str) -> Result<PathBuf, String> {

@@ -1,12 +1,14 @@
 //! `--lang`: the language of what people read.
 
+use super::options::one_of;
 use crate::report::Language;
 
 #[derive(Debug, clap::Args)]
 pub struct LanguageArgument {
     /// Language of what people read, en or ja; JSON and CSV have none [default: ja where LC_ALL,
     /// LC_MESSAGES or LANG asks for it, else en]
-    #[arg(long, value_name = "LANGUAGE", value_parser = parse)]
+    #[arg(long, value_name = "LANGUAGE", hide_possible_values = true)]
+    #[arg(value_parser = one_of(Language::ALL))]
     lang: Option<Language>,
 }
 
@@ -18,9 +20,4 @@ impl LanguageArgument {
             Language::of_locale(values.iter().map(Option::as_deref))
         })
     }
-}
-
-fn parse(name: &str) -> Result<Language, String> {
-    let known = || Language::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    Language::find(name).ok_or_else(|| format!("no such language; write one of {}", known()))
 }

@@ -79,7 +79,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let has_rows = outputs.iter().any(|output| output.format == Format::Stream(Stream::Csv));
     if has_rows && prepared.is_collected() {
         let message = "generators that send together keep no row of each request: leave out -o csv";
-        return Err(UsageError { message: message.into() }.into());
+        return Err(UsageError::of(message).into());
     }
     outputs::check_writable(&outputs)?;
     // Ctrl-C ends the program as long as nothing is measured.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::compare::Shown;
 use super::{Exit, UsageError, say};
-use crate::session::observe::{Named, ObserveError, Question, Range, Source, When, observe};
+use crate::session::observe::{Named, Question, Range, Source, When, observe};
 use crate::terms::parse_duration;
 
 const EXAMPLES: &str = "\
@@ -106,7 +106,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     };
     let block = arguments.block;
     let question = Question { source, a: arguments.a, b: arguments.b, when, block };
-    let report = observe(&question, tell).map_err(with_exit_code)?;
+    let report = observe(&question, tell);
+    let report = report.map_err(|it| UsageError::only_if(it.is_usage(), it))?;
     arguments.shown.show(&report)
 }
 
@@ -122,9 +123,4 @@ fn when(arguments: &Arguments) -> When {
         (_, _, Some(length)) => When::Last(length),
         _ => When::Whole,
     }
-}
-
-fn with_exit_code(error: ObserveError) -> anyhow::Error {
-    let is_usage = error.is_usage();
-    UsageError::only_if(is_usage, error)
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
 use crate::plan::{Form, Key, Typed, choices};
@@ -39,6 +39,16 @@ pub fn argument(key: Key) -> Arg {
 /// For an argument outside a plan that takes the words of such an option.
 pub fn words_of(key: Key) -> PossibleValuesParser {
     PossibleValuesParser::new(choices(key))
+}
+
+/// For an argument that takes one of these words, as what stands beside it.
+pub fn one_of<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words.iter().map(|(word, _)| *word)).map(move |word| {
+        let found = words.iter().find(|(known, _)| *known == word);
+        found.map(|(_, value)| *value).expect("clap lets no other word through")
+    })
 }
 
 impl Args for Typed {

@@ -121,7 +121,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 
 fn counts(option: &str, text: Option<&str>) -> Result<Option<Vec<u16>>, UsageError> {
     let read = |text: &str| {
-        parse_counts(text).map_err(|error| UsageError { message: format!("{option}: {error}") })
+        parse_counts(text).map_err(|error| UsageError::of(format!("{option}: {error}")))
     };
     text.map(read).transpose()
 }
@@ -130,6 +130,6 @@ fn counts(option: &str, text: Option<&str>) -> Result<Option<Vec<u16>>, UsageErr
 fn with_exit_code(error: PredictError) -> anyhow::Error {
     match error {
         PredictError::Session(error) => super::sessions::with_exit_code(error),
-        other => UsageError { message: other.to_string() }.into(),
+        other => UsageError::of(other).into(),
     }
 }

@@ -25,14 +25,7 @@ impl PushArgument {
     /// Who gets them, known before anything is measured.
     pub fn receivers(&self) -> anyhow::Result<Vec<Receiver>> {
         let found = self.push.iter().map(|wanted| push::prepare(wanted, self.allow_public_push));
-        found
-            .map(|receiver| {
-                receiver.map_err(|error| match error.is_usage() {
-                    true => UsageError { message: error.to_string() }.into(),
-                    false => error.into(),
-                })
-            })
-            .collect()
+        found.map(|it| it.map_err(|error| UsageError::only_if(error.is_usage(), error))).collect()
     }
 }
 

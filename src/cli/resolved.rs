@@ -7,7 +7,7 @@ use std::path::Path;
 use super::UsageError;
 use super::exit::{of_connection, of_load};
 use super::turn::TurnArgument;
-use crate::plan::{self, Cluster, Key, Plan, PlanError, Platform, Remote, Surroundings, Typed};
+use crate::plan::{self, Cluster, Key, Plan, Platform, Remote, Surroundings, Typed};
 use crate::session::cluster::{self, Found};
 use crate::session::ecs::{self, ServiceName};
 use crate::session::remote::{self, Destination};
@@ -43,8 +43,7 @@ impl Reached {
 
 /// The plan, and where its app runs.
 pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Plan, Reached)> {
-    let usage = |error: PlanError| UsageError { message: error.to_string() };
-    let plan = plan::resolve(typed, surroundings).map_err(usage)?;
+    let plan = plan::resolve(typed, surroundings).map_err(UsageError::of)?;
     if let Some(remote) = plan.remote.clone() {
         let to = remote::destination(&remote).map_err(of_load)?;
         return match remote.by.clone() {
@@ -62,7 +61,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Pl
         Some((container, there)) => plan::resolve(&typed.with(Key::Container, container), &there),
         None => plan::resolve(&typed, surroundings),
     };
-    let plan = plan.map_err(usage)?;
+    let plan = plan.map_err(UsageError::of)?;
     let cluster = plan.cluster.clone().unwrap_or(asked);
     Ok((plan, Reached::Cluster(found, cluster)))
 }
@@ -80,10 +79,9 @@ fn of_ecs(
         _ => typed.clone(),
     };
     let there = Surroundings { elsewhere: task.size, ..surroundings.clone() };
-    let usage = |message: String| UsageError { message };
-    let plan = plan::resolve(&typed, &there).map_err(|error| usage(error.to_string()))?;
+    let plan = plan::resolve(&typed, &there).map_err(UsageError::of)?;
     if task.size.is_none() && (plan.cores.is_none() || plan.memory.is_none()) {
-        return Err(usage(format!(
+        return Err(UsageError::of(format!(
             "the task of {name} says no size; say what the app may use there, such as --cpus 1 \
              --memory 2GiB"
         ))

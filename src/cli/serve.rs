@@ -53,11 +53,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 
 fn listen(port: u16) -> anyhow::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => UsageError {
-            message: format!(
-                "port {port} is taken; name another with --port, or take any with --port 0"
-            ),
-        }
+        io::ErrorKind::AddrInUse => UsageError::of(format!(
+            "port {port} is taken; name another with --port, or take any with --port 0"
+        ))
         .into(),
         _ => anyhow::Error::from(error).context(format!("could not listen on port {port}")),
     })

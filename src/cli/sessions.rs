@@ -136,5 +136,5 @@ pub(super) fn with_exit_code(error: ReportError) -> anyhow::Error {
         | ReportError::TwoInOneFile { .. } => true,
         ReportError::Write { .. } | ReportError::Output(_) => false,
     };
-    if is_usage { UsageError { message: error.to_string() }.into() } else { error.into() }
+    UsageError::only_if(is_usage, error)
 }

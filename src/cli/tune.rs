@@ -124,7 +124,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if arguments.output.json {
         outputs.push(report::Output { format: Format::Json, path: None });
     }
-    report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
+    report::check(&outputs).map_err(UsageError::of)?;
     let receivers = arguments.output.push.receivers()?;
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
     let stop = interrupt::install_with_answer();

@@ -172,7 +172,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 fn check(outputs: &[report::Output]) -> Result<(), UsageError> {
     match outputs.iter().all(|output| output.path.is_some()) {
         true => Ok(()),
-        false => Err(UsageError { message: "give -o a file, such as -o junit=verify.xml".into() }),
+        false => Err(UsageError::of("give -o a file, such as -o junit=verify.xml")),
     }
 }
 
@@ -198,15 +198,14 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Rea
         .with_path(Key::Store, &arguments.store.path);
     let earlier = plan_records(&claim.story.plan);
     let surroundings = local::surroundings().context("could not find the current folder")?;
-    let wrong = |message: String| UsageError { message };
     let lacks = lacks_commands(&typed, &earlier, &surroundings.folder);
-    if lacks.map_err(|error| wrong(error.to_string()))? {
+    if lacks.map_err(UsageError::of)? {
         let message = format!(
             "session {} measured an app elsewhere: give --apply, --restore and what else it had \
              again, or --plan with the plan file, since commands are not stored",
             claim.session
         );
-        return Err(wrong(message).into());
+        return Err(UsageError::of(message).into());
     }
     let typed = with_earlier(typed, &earlier, &claim.story.app, claim.slo.as_ref());
     let (plan, reached) = resolve(&typed, &surroundings)?;
@@ -215,7 +214,8 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<(Plan, Rea
     if !differences.is_empty() {
         let (session, differences) = (claim.session, differences.join("; "));
         let what = "the plan is not the one that was measured";
-        return Err(wrong(format!("session {session}: {what}: {differences}")).into());
+        let message = format!("session {session}: {what}: {differences}");
+        return Err(UsageError::of(message).into());
     }
     Ok((without_knobs(plan), reached))
 }
@@ -237,6 +237,6 @@ fn with_exit_code(error: VerifyError) -> anyhow::Error {
     match error {
         VerifyError::Session(error) => super::sessions::with_exit_code(error),
         VerifyError::Tune(error) => error.into(),
-        other => UsageError { message: other.to_string() }.into(),
+        other => UsageError::of(other).into(),
     }
 }

@@ -41,9 +41,6 @@ const HELLO: Duration = Duration::from_secs(5);
 /// Round trips to each generator: the shortest of them says how far its clock is off.
 const PINGS: u32 = 8;
 
-/// Of a generator that would not be waited for: nothing more comes of its load.
-const ENDED_BEFORE: &str = "its load ended before it had begun";
-
 /// From the order to begin to the beginning, at least: time for the order to arrive everywhere.
 const AHEAD: Duration = Duration::from_millis(200);
 
@@ -243,28 +240,30 @@ impl Collector {
                 self.tell_all(&FromCollector::Stop { now: true });
                 return Err(FleetError::Stopped);
             }
-            let Ok((index, _, told)) = self.told.recv_timeout(TICK) else {
-                self.check_alive()?;
-                continue;
-            };
-            let member = &mut self.members[index];
-            match told {
-                Some(FromGenerator::Ready) => member.is_ready = true,
-                Some(FromGenerator::Failed { why }) => return Err(failed(index, member, why)),
-                Some(FromGenerator::Ended(_)) if member.lost_at.is_none() => {
-                    return Err(lost(index, member, ENDED_BEFORE));
-                }
-                None => return Err(lost(index, member, "its connection ended")),
-                Some(_) => {}
+            if let Some((index, _, FromGenerator::Ready)) = self.hear()? {
+                self.members[index].is_ready = true;
             }
         }
         Ok(())
     }
 
-    fn check_alive(&mut self) -> Result<(), FleetError> {
-        match self.silent(SILENCE_BEFORE).first() {
-            Some(&index) => Err(lost(index, &self.members[index], "it fell silent")),
-            None => Ok(()),
+    /// What is told next before a load begins, by which generator and when; `None`: nothing yet.
+    fn hear(&mut self) -> Result<Option<(usize, u64, FromGenerator)>, FleetError> {
+        let Ok((index, at_ns, told)) = self.told.recv_timeout(TICK) else {
+            return match self.silent(SILENCE_BEFORE).first() {
+                Some(&index) => Err(lost(index, &self.members[index], "it fell silent")),
+                None => Ok(None),
+            };
+        };
+        let member = &self.members[index];
+        match told {
+            None => Err(lost(index, member, "its connection ended")),
+            Some(FromGenerator::Failed { why }) => Err(failed(index, member, why)),
+            // It would not be waited for: nothing more comes of its load.
+            Some(FromGenerator::Ended(_)) if member.lost_at.is_none() => {
+                Err(lost(index, member, "its load ended before it had begun"))
+            }
+            Some(told) => Ok(Some((index, at_ns, told))),
         }
     }
 
@@ -290,21 +289,13 @@ impl Collector {
             }
             let mut missing = self.members.len();
             while missing > 0 {
-                let Ok((index, received_ns, told)) = self.told.recv_timeout(TICK) else {
-                    self.check_alive()?;
-                    continue;
-                };
-                match told {
-                    Some(FromGenerator::Pong { number: of, at_ns }) if of == number => {
-                        let sent_ns = sent_ns[index];
-                        trips[index].push(RoundTrip { sent_ns, theirs_ns: at_ns, received_ns });
-                        missing -= 1;
-                    }
-                    Some(FromGenerator::Ended(_)) if self.members[index].lost_at.is_none() => {
-                        return Err(lost(index, &self.members[index], ENDED_BEFORE));
-                    }
-                    None => return Err(lost(index, &self.members[index], "its connection ended")),
-                    Some(_) => {}
+                let Some((index, received_ns, told)) = self.hear()? else { continue };
+                if let FromGenerator::Pong { number: of, at_ns: theirs_ns } = told
+                    && of == number
+                {
+                    let sent_ns = sent_ns[index];
+                    trips[index].push(RoundTrip { sent_ns, theirs_ns, received_ns });
+                    missing -= 1;
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! In: conclusions and the runs. Out: yes, no or undecided, with the figures. Only computes.
 
 use super::definition::{Conclusion, Condition, Count, Selector};
-use crate::stats::{Estimate, t_interval, t_quantile};
+use crate::stats::{Estimate, LogRatio, PriorSpread, shrunk_interval};
 use crate::terms::{Holds, LabComparison, LabConclusion, LabEvidence, LabFigures, LabRun, LabRuns};
 
 const LEVEL: f64 = 0.95;
@@ -129,7 +129,7 @@ struct Sample {
 
 impl Sample {
     fn interval(&self) -> Option<Estimate> {
-        t_interval(&self.blocks, LEVEL)
+        shrunk_interval(&self.blocks, PriorSpread::NONE, LEVEL)
     }
 }
 
@@ -235,16 +235,9 @@ fn ratio_interval(of: &Sample, to: &Sample) -> Option<Estimate> {
         (n >= 2.0 && mean > 0.0).then(|| relative.max(sample.rounding) / n)
     };
     let (a, b) = (relative_variance(of)?, relative_variance(to)?);
-    let value = of.value / to.value;
-    let count = (of.blocks.len() + to.blocks.len()) as u64;
-    if a + b == 0.0 {
-        return Some(Estimate { value, low: value, high: value, count });
-    }
-    let degrees_of =
-        |variance: f64, sample: &Sample| variance.powi(2) / (sample.blocks.len() as f64 - 1.0);
-    let degrees = (a + b).powi(2) / (degrees_of(a, of) + degrees_of(b, to));
-    let half = t_quantile(0.5 + 0.5 * LEVEL, degrees) * (a + b).sqrt();
-    Some(Estimate { value, low: value * (-half).exp(), high: value * half.exp(), count })
+    let count = [of, to].map(|sample| sample.blocks.len() as u64);
+    let parts = [(a, count[0] as f64 - 1.0), (b, count[1] as f64 - 1.0)];
+    Some(LogRatio::of_parts((of.value / to.value).ln(), &parts, count).estimate(LEVEL))
 }
 
 fn compared(condition: &Condition, cores: u16) -> LabComparison {

@@ -11,8 +11,8 @@ use crate::summary::load::summarise;
 use crate::summary::slo;
 use crate::summary::used::used;
 use crate::terms::{
-    Goals, LabFigures, LabLatency, LabRun, LabTargetFigures, Latencies, LoadSecond, MonitorSecond,
-    Offered, TargetSecond, TrialRecord, Warning,
+    Goals, LabFigures, LabLatency, LabRun, LabTargetFigures, Latencies, LoadSecond, Offered,
+    TargetSecond, TrialRecord, Warning,
 };
 
 /// A run is looked at in this many parts of equal length or more, but fewer than twice as many; one
@@ -100,7 +100,7 @@ pub fn of(record: &TrialRecord, course: Course, targets: &[NamedTarget]) -> Meas
         cpu_cores: (used.seen_s > 0.0).then(|| used.server_cores()),
         cpu_share: used.host_busy,
         memory_bytes: used.memory_bytes,
-        by_target: by_target(record, course, targets),
+        by_target: by_target(targets, &whole.by_target),
         ..LabFigures::default()
     };
     let blocks = blocks(record, &span, targets);
@@ -163,14 +163,7 @@ fn latency(latencies: &Latencies) -> LabLatency {
 }
 
 /// Of mixed requests, each target by itself.
-fn by_target(
-    record: &TrialRecord,
-    course: Course,
-    targets: &[NamedTarget],
-) -> Vec<LabTargetFigures> {
-    let seconds = record.load.seconds.get(course.warm_up_s as usize..).unwrap_or_default();
-    let mut whole = LoadSecond::default();
-    seconds.iter().for_each(|second| whole.add_requests(second));
+fn by_target(targets: &[NamedTarget], seen: &[TargetSecond]) -> Vec<LabTargetFigures> {
     let of_target = |(target, seen): (&NamedTarget, &TargetSecond)| {
         let (due, failed) = (seen.due(), slo::failed(seen.into()).count);
         LabTargetFigures {
@@ -180,7 +173,7 @@ fn by_target(
             latency_s: latency(&seen.latency),
         }
     };
-    targets.iter().zip(&whole.by_target).map(of_target).collect()
+    targets.iter().zip(seen).map(of_target).collect()
 }
 
 /// Parts of equal length, of whole seconds; what does not fill one is left out.
@@ -215,9 +208,9 @@ fn blocks(
             add(name, value);
         }
         let from_s = span.from_s + (at * length) as f64;
-        let (cores, share) = cpu(&record.monitor.seconds, from_s, from_s + length as f64);
-        add("cpu_cores", cores);
-        add("cpu_share", share);
+        let used = used(record, from_s, from_s + length as f64);
+        add("cpu_cores", (used.seen_s > 0.0).then(|| used.server_cores()));
+        add("cpu_share", used.host_busy);
         for (target, seen) in targets.iter().zip(&whole.by_target) {
             let times = latency(&seen.latency);
             for (name, value) in [("p50_s", times.p50), ("p95_s", times.p95), ("p99_s", times.p99)]
@@ -227,24 +220,6 @@ fn blocks(
         }
     }
     blocks
-}
-
-/// Cores that the server used, and the machine's busy share, in the intervals that begin here.
-fn cpu(seconds: &[MonitorSecond], from_s: f64, to_s: f64) -> (Option<f64>, Option<f64>) {
-    let part: Vec<&MonitorSecond> = seconds
-        .iter()
-        .filter(|second| second.at_s >= from_s - 0.5 && second.at_s < to_s - 0.5)
-        .collect();
-    let length_s: f64 = part.iter().map(|second| second.length_s).sum();
-    if length_s <= 0.0 {
-        return (None, None);
-    }
-    let processes = part.iter().flat_map(|second| &second.processes);
-    let cpu_s: f64 = processes.map(|process| process.cpu_s).sum();
-    let shares: Vec<f64> =
-        part.iter().flat_map(|second| second.host.cores_busy.iter().copied()).collect();
-    let share = (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
-    (Some(cpu_s / length_s), share)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub use definition::{Course, Definition, Need, Part, Service};
 pub use figures::{cpu_s_per_request, of as figures, relate};
 pub use matrix::{Planned, course, runs};
 pub use published::Published;
-pub use tuned::{article, by_hand_s, choice, compare};
+pub use tuned::{article, by_hand_s, compare};
 
 use crate::terms::LabEntry;
 

@@ -6,7 +6,7 @@
 use super::definition::{Definition, Tuning};
 use super::matrix::runs;
 use crate::stats::log_ratio_interval;
-use crate::terms::{Holds, LabChoice, LabPair, Threads, Workers};
+use crate::terms::{Configuration, Holds, LabPair};
 
 /// A setting this much below the article's is as good as it.
 const MARGIN: f64 = 0.97;
@@ -14,15 +14,10 @@ const MARGIN: f64 = 0.97;
 /// Of the experiment's runs, as people measure by hand: three times a minute.
 const BY_HAND_S: f64 = 180.0;
 
-/// A setting that can be run.
-pub fn choice(workers: u16, threads: u16) -> Option<LabChoice> {
-    let (workers, threads) = (Workers::new(workers).ok()?, Threads::new(threads).ok()?);
-    Some(LabChoice { workers, threads })
-}
-
 /// The setting that the article ended with, on this many cores; `None` when it has no workers.
-pub fn article(tuning: &Tuning, cores: u16) -> Option<LabChoice> {
-    choice(tuning.article.workers.on(cores), tuning.article.threads.on(cores))
+pub fn article(tuning: &Tuning, cores: u16) -> Option<Configuration> {
+    let article = &tuning.article;
+    Configuration::new(article.workers.on(cores), article.threads.on(cores)).ok()
 }
 
 /// How long the experiment's settings take when they are measured by hand.
@@ -34,8 +29,8 @@ pub fn by_hand_s(definition: &Definition, cores: u16) -> f64 {
 /// Geometric mean of the pairs' ratios with its interval, and whether the chosen setting is as
 /// good; exactly 1 for the same setting.
 pub fn compare(
-    chosen: Option<LabChoice>,
-    article: LabChoice,
+    chosen: Option<Configuration>,
+    article: Configuration,
     pairs: &[LabPair],
 ) -> (Option<f64>, Option<[f64; 2]>, Holds) {
     if chosen == Some(article) {
@@ -65,8 +60,9 @@ mod tests {
 
     #[test]
     fn a_setting_within_three_percent_or_better_holds() {
-        let (chosen, article) = (choice(2, 8), choice(4, 2).unwrap());
-        let judge = |pairs: &[LabPair]| compare(chosen, article, pairs).2;
+        let setting = |workers, threads| Configuration::new(workers, threads).unwrap();
+        let (chosen, article) = (setting(2, 8), setting(4, 2));
+        let judge = |pairs: &[LabPair]| compare(Some(chosen), article, pairs).2;
         assert_eq!(
             judge(&[pair(101.0, 100.0), pair(100.0, 100.0), pair(102.0, 100.0)]),
             Holds::Yes
@@ -79,8 +75,8 @@ mod tests {
 
     #[test]
     fn the_same_setting_need_not_be_measured_against_itself() {
-        let same = choice(2, 8);
+        let same = Configuration::new(2, 8).unwrap();
         let ratio = (Some(1.0), Some([1.0, 1.0]), Holds::Yes);
-        assert_eq!(compare(same, same.unwrap(), &[]), ratio);
+        assert_eq!(compare(Some(same), same, &[]), ratio);
     }
 }

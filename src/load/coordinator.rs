@@ -23,7 +23,6 @@ use super::socket::Remote;
 use super::source::{Limit, Source};
 use super::spec::{Address, Length, LoadSpec, Placement, Protocol};
 use super::thread::{configure, free_descriptors, rss_bytes_max};
-use super::tls::TlsSettings;
 use crate::terms::{
     ConnectionMode, GeneratorPart, GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadRun,
     LoadSecond, Phase, Rate, RequestRow, StopRequest, StopSignal,
@@ -88,7 +87,6 @@ pub fn stream(
         shutdown: ShutdownFlag::default(),
         clock: OnceLock::new(),
     };
-    let tls = tls_settings(spec);
     let limit = Limit::of(spec);
     thread::scope(|scope| {
         // In here, so that it is gone before the scope waits for its threads: when one of many
@@ -103,11 +101,12 @@ pub fn stream(
                 Shape::Clients { clients, .. } => part.share(clients.into()),
                 _ => own.share(limits.in_flight.into()),
             };
+            let tls = spec.tls.as_ref().map(|tls| tls.for_a_loop(common.http2.is_some()));
             let setup = LoopSetup {
                 index,
                 part,
                 source: Source::new(&spec.shape, spec.warm_up, part, spec.seed, limit.clone()),
-                dialer: Dialer::new(&remotes, index, tls.as_ref().map(TlsSettings::for_a_loop)),
+                dialer: Dialer::new(&remotes, index, tls),
                 max_in_flight: max_in_flight as usize,
                 max_lingering: limits.lingering,
                 seed: spec.seed.wrapping_add(u64::from(part.index)),
@@ -133,14 +132,6 @@ pub fn stream(
         let run = load_run(spec, &reports, is_cut_short);
         reported.fill_up(run.duration, callbacks.second);
         Ok(run)
-    })
-}
-
-/// TLS as the load's protocol needs it; `None` without TLS.
-fn tls_settings(spec: &LoadSpec) -> Option<TlsSettings> {
-    spec.tls.as_ref().map(|tls| match spec.protocol {
-        Protocol::Http1 => tls.clone(),
-        Protocol::Http2 { .. } => tls.speaking_http2(),
     })
 }
 
@@ -553,8 +544,7 @@ fn length(spec: &LoadSpec, reports: &[LoopReport]) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::spec::Closing;
-    use crate::terms::Target;
+    use crate::load::spec::tests::spec;
 
     #[test]
     fn a_path_too_long_for_a_unix_socket_is_noticed() {
@@ -564,34 +554,11 @@ mod tests {
         assert_eq!(remotes(&path(106)).unwrap().len(), 1);
     }
 
-    /// On a core that no machine has.
-    fn unprepared() -> LoadSpec {
-        LoadSpec {
-            address: Address::Unix("/no/socket/here".into()),
-            host: "app".into(),
-            targets: vec![Target::get("/")],
-            variables: None,
-            keeps_cookies: false,
-            shape: Shape::Clients { clients: 2, think: Duration::ZERO },
-            warm_up: Duration::ZERO,
-            length: Length::Requests(10),
-            connection: ConnectionMode::KeepAlive,
-            closing: Closing::default(),
-            protocol: Protocol::Http1,
-            records_each_target: false,
-            keeps_rows: false,
-            tls: None,
-            timeout: Duration::from_secs(1),
-            max_in_flight: None,
-            part: Part::WHOLE,
-            loops: 2,
-            seed: 1,
-            placement: Placement { cpus: vec![usize::MAX], raised_priority: false },
-        }
-    }
-
     #[test]
     fn a_load_does_not_begin_where_a_loop_could_not_be_prepared() {
+        // On a core that no machine has.
+        let placement = Placement { cpus: vec![usize::MAX], raised_priority: false };
+        let unprepared = LoadSpec { placement, ..spec() };
         let mut has_begun = false;
         let callbacks = Callbacks {
             watch: &mut |_| ControlFlow::Continue(()),
@@ -602,7 +569,7 @@ mod tests {
                 ControlFlow::Continue(())
             },
         };
-        let error = stream(&unprepared(), &StopSignal::default(), callbacks).unwrap_err();
+        let error = stream(&unprepared, &StopSignal::default(), callbacks).unwrap_err();
         let is_loop = matches!(error, LoadError::Environment { part: GeneratorPart::Loop, .. });
         assert!(is_loop && !has_begun, "{error}");
     }

@@ -138,7 +138,7 @@ impl<'a> EventLoop<'a> {
         self.check_shutdown();
         loop {
             acted_at = self.act(acted_at);
-            if self.cx.scheduler.is_over() && self.cx.scheduler.unended() == 0 {
+            if self.cx.scheduler.source.is_over() && self.cx.scheduler.unended() == 0 {
                 break;
             }
             count = self.wait(count, replies)?;
@@ -147,9 +147,8 @@ impl<'a> EventLoop<'a> {
                 self.cx.read_clock();
             }
             for n in 0..count {
-                if let Some(readiness) = self.cx.poller.ready(n) {
-                    self.exchange.handle(&mut self.cx, readiness);
-                }
+                let readiness = self.cx.poller.ready(n);
+                self.exchange.handle(&mut self.cx, readiness);
                 // Whatever became due meanwhile must not wait for the rest of the batch.
                 if n % REPLIES_IN_A_ROW == REPLIES_IN_A_ROW - 1 {
                     let ended = std::mem::take(&mut self.cx.ended);
@@ -160,7 +159,7 @@ impl<'a> EventLoop<'a> {
             replies += std::mem::take(&mut self.cx.ended);
         }
         let Self { mut cx, timers, .. } = self;
-        cx.sink.finish(cx.scheduler.was_over_at(timers.second_begun()));
+        cx.sink.finish(cx.scheduler.source.was_over_at(timers.second_begun()));
         let cpu = thread::cpu_time();
         Ok(LoopReport {
             cpu: CpuTime {
@@ -210,8 +209,8 @@ impl<'a> EventLoop<'a> {
     /// How to sleep through events, if there is something to be slept through.
     fn sleep(&mut self, found: usize, replies: usize) -> Option<Sleep> {
         let Context { scheduler, batching, now, .. } = &mut self.cx;
-        let next = scheduler.next_due().filter(|_| !scheduler.has_waiting());
-        match scheduler.think() {
+        let next = scheduler.source.peek().filter(|_| !scheduler.has_waiting());
+        match scheduler.source.think() {
             // Clients that ask again at once.
             Some(Span::ZERO) => batching.sleep_for_replies(scheduler.in_flight, found, replies),
             // A reply that is read late delays nobody who thinks for longer than that.
@@ -262,7 +261,7 @@ impl<'a> EventLoop<'a> {
     fn run_timers(&mut self) {
         let now = self.cx.now;
         if now >= self.timers.sample {
-            if !self.cx.scheduler.is_over() {
+            if !self.cx.scheduler.source.is_over() {
                 self.cx.sink.recorder.sample(self.cx.scheduler.unended() as u64);
             }
             let distance = SAMPLE_DISTANCE.get();
@@ -282,7 +281,7 @@ impl<'a> EventLoop<'a> {
     /// them has been counted.
     fn end_seconds(&mut self, time: Nanos) {
         while time >= self.timers.second {
-            let is_draining = self.cx.scheduler.was_over_at(self.timers.second_begun());
+            let is_draining = self.cx.scheduler.source.was_over_at(self.timers.second_begun());
             self.cx.sink.second_over(self.cx.scheduler.unended(), is_draining);
             self.timers.second = self.timers.second + Span::SECOND;
         }

@@ -80,21 +80,11 @@ impl Ended {
         self.at - self.request.due
     }
 
-    /// From sent to its last byte; none without a reply.
-    #[inline]
-    pub fn exchange_time(&self) -> Span {
-        match self.result {
-            Ok(_) => self.at - self.request.exchange_start(),
-            Err(_) => Span::ZERO,
-        }
-    }
-
     /// As a row, with its latency as it counts.
     pub fn row(&self, latency: Span) -> RequestRow {
         RequestRow {
             due_ns: self.request.due.get(),
             latency_ns: latency.get(),
-            exchange_ns: self.exchange_time().get(),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
             sequence: self.request.number,

@@ -47,5 +47,5 @@ pub use http2::{FuzzedConnection, fuzzed};
 pub use reply::{HeadCache, Malformed, Progress, Reply};
 pub use request::Variables;
 pub use spec::{Address, Closing, Length, LoadSpec, Placement, Protocol};
-pub use thread::{come_before_the_server, priority_permitted, raise_descriptor_limit};
+pub use thread::{come_before_the_server, confine, priority_permitted, raise_descriptor_limit};
 pub use tls::{TlsOptions, TlsSettings};

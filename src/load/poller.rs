@@ -5,26 +5,19 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
 
 use super::shape::Span;
 
 /// Events taken in at once; the rest stays with the kernel until the next turn.
 const BATCH: usize = 256;
 
-/// The token of the timer of kernels without `epoll_pwait2`; no connection has it.
-const TIMER: u64 = u64::MAX;
-
 /// An epoll instance.
 pub struct Poller {
     epoll: OwnedFd,
-    /// Kernels before 5.11, and some sandboxes, have no wait in nanoseconds; a timer stands in for
-    /// it.
-    timer: Option<OwnedFd>,
+    /// Kernels before 5.11, and some sandboxes, have no `epoll_pwait2`, the wait in nanoseconds.
+    lacks_wait: bool,
     events: Vec<Event>,
 }
 
@@ -65,7 +58,7 @@ impl Poller {
     /// No file descriptor is left.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Self { epoll, timer: None, events: Vec::with_capacity(BATCH) })
+        Ok(Self { epoll, lacks_wait: false, events: Vec::with_capacity(BATCH) })
     }
 
     /// Reports `token` whenever the socket is ready, until it is closed.
@@ -91,8 +84,8 @@ impl Poller {
     /// Only a broken environment.
     #[inline]
     pub fn wait(&mut self, span: Span) -> io::Result<usize> {
-        if self.timer.is_some() {
-            return self.wait_with_timer(span);
+        if self.lacks_wait {
+            return self.wait_in_two_calls(span);
         }
         let timeout = timespec(span);
         self.events.clear();
@@ -119,49 +112,36 @@ impl Poller {
         match error.raw_os_error() {
             Some(libc::EINTR) => Ok(0),
             Some(libc::ENOSYS | libc::EPERM) => {
-                self.make_timer()?;
-                self.wait_with_timer(span)
+                self.lacks_wait = true;
+                self.wait_in_two_calls(span)
             }
             _ => Err(error),
         }
     }
 
-    fn make_timer(&mut self) -> io::Result<()> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        // Edge-triggered: arming it anew is enough, it need not be read.
-        let interest = EventFlags::IN | EventFlags::ET;
-        epoll::add(&self.epoll, &timer, EventData::new_u64(TIMER), interest)?;
-        self.timer = Some(timer);
-        Ok(())
-    }
-
-    #[inline]
-    fn wait_with_timer(&mut self, span: Span) -> io::Result<usize> {
-        let zero = timespec(Span::ZERO);
-        if let (Some(timer), true) = (&self.timer, span > Span::ZERO) {
-            let setting = Itimerspec { it_interval: zero, it_value: timespec(span) };
-            timerfd_settime(timer, TimerfdTimerFlags::empty(), &setting)?;
-        }
-        let timeout = (span == Span::ZERO).then_some(&zero);
+    /// Waits until the epoll instance itself is readable, and then takes its events.
+    fn wait_in_two_calls(&mut self, span: Span) -> io::Result<usize> {
         self.events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout) {
-            Err(Errno::INTR) => Ok(0),
-            waited => Ok(waited?),
+        match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(span))) {
+            Ok(0) | Err(Errno::INTR) => return Ok(0),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
         }
+        let at_once = timespec(Span::ZERO);
+        Ok(epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&at_once))?)
     }
 
-    /// The n-th of the sockets that the last wait found ready; `None` for the timer.
+    /// The n-th of the sockets that the last wait found ready.
     #[inline]
-    pub fn ready(&self, n: usize) -> Option<Readiness> {
-        let Event { flags, data, .. } = *self.events.get(n)?;
+    pub fn ready(&self, n: usize) -> Readiness {
+        let Event { flags, data, .. } = self.events[n];
         let failed_or_closed = EventFlags::ERR | EventFlags::HUP;
-        (data.u64() != TIMER).then(|| Readiness {
+        Readiness {
             token: data.u64(),
             is_readable: flags.intersects(failed_or_closed | EventFlags::IN),
             is_writable: flags.intersects(failed_or_closed | EventFlags::OUT),
             is_hung_up: flags.intersects(failed_or_closed | EventFlags::RDHUP),
-        })
+        }
     }
 }
 
@@ -178,38 +158,33 @@ mod tests {
 
     use super::*;
 
-    fn poller(has_timer: bool) -> Poller {
-        let mut poller = Poller::new().unwrap();
-        if has_timer {
-            poller.make_timer().unwrap();
-        }
-        poller
+    fn poller(lacks_wait: bool) -> Poller {
+        Poller { lacks_wait, ..Poller::new().unwrap() }
     }
 
     #[test]
     fn a_wait_ends_at_its_deadline_and_not_before() {
-        for has_timer in [false, true] {
-            let mut poller = poller(has_timer);
+        for lacks_wait in [false, true] {
+            let mut poller = poller(lacks_wait);
             for nanoseconds in [0, 300_000, 2_500_000] {
                 let began = Instant::now();
                 let count = poller.wait(Span::new(nanoseconds)).unwrap();
                 assert!(began.elapsed() >= Duration::from_nanos(nanoseconds));
-                assert!((0..count).all(|n| poller.ready(n).is_none()), "only the timer");
+                assert_eq!(count, 0);
             }
         }
     }
 
     #[test]
     fn a_readable_socket_is_reported_until_it_is_read() {
-        for has_timer in [false, true] {
-            let mut poller = poller(has_timer);
+        for lacks_wait in [false, true] {
+            let mut poller = poller(lacks_wait);
             let (ours, mut theirs) = UnixStream::pair().unwrap();
             poller.add(&ours, 7, Interest::Readable).unwrap();
             theirs.write_all(b"x").unwrap();
             for _ in 0..2 {
                 let count = poller.wait(Span::SECOND).unwrap();
-                let ready: Vec<u64> =
-                    (0..count).filter_map(|n| poller.ready(n)).map(|r| r.token).collect();
+                let ready: Vec<u64> = (0..count).map(|n| poller.ready(n).token).collect();
                 assert_eq!(ready, [7]);
             }
         }

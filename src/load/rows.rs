@@ -50,7 +50,6 @@ mod tests {
     const ROW: RequestRow = RequestRow {
         due_ns: 0,
         latency_ns: 1,
-        exchange_ns: 1,
         bytes_in: 0,
         bytes_out: 0,
         sequence: 0,

@@ -15,7 +15,7 @@ const LONGEST_QUEUE: usize = 1 << 20;
 /// The requests of one loop that are due, or will be.
 #[derive(Debug)]
 pub struct Scheduler {
-    source: Source,
+    pub source: Source,
     mix: Mix,
     part: Part,
     /// Of the next request that is due, among those of all loops, which take turns.
@@ -43,12 +43,6 @@ impl Scheduler {
             max_in_flight,
             cut_short_at: None,
         }
-    }
-
-    /// When the next request is due; see [`Source::peek`].
-    #[inline]
-    pub fn next_due(&self) -> Option<Nanos> {
-        self.source.peek()
     }
 
     /// The next request that is due by `now`; without one, notices whether there will be any more.
@@ -120,12 +114,6 @@ impl Scheduler {
         self.source.ended(ended);
     }
 
-    /// How long a client thinks between a reply and its next request; `None` in the open model.
-    #[inline]
-    pub fn think(&self) -> Option<Span> {
-        self.source.think()
-    }
-
     /// The oldest request that waits, if it was due this long ago.
     pub fn take_overdue(&mut self, timeout: Span, now: Nanos) -> Option<Pending> {
         self.waiting.front().filter(|request| request.due + timeout <= now)?;
@@ -135,7 +123,7 @@ impl Scheduler {
     /// No request that is put on its way later was due before this.
     pub fn earliest_to_come(&self, now: Nanos) -> Nanos {
         let waiting = self.waiting.front().map(|request| request.due);
-        [waiting, self.next_due()].into_iter().flatten().fold(now, Nanos::min)
+        [waiting, self.source.peek()].into_iter().flatten().fold(now, Nanos::min)
     }
 
     /// Until when the loop may wait for events; `None`: for as long as nothing happens.
@@ -143,7 +131,7 @@ impl Scheduler {
     pub fn next_wake(&self) -> Option<Nanos> {
         let may_send = self.has_waiting() && self.in_flight < self.max_in_flight;
         let resumed = may_send.then_some(self.paused_until);
-        [self.next_due(), resumed].into_iter().flatten().min()
+        [self.source.peek(), resumed].into_iter().flatten().min()
     }
 
     /// How many requests are due and have not ended.
@@ -158,17 +146,6 @@ impl Scheduler {
             self.source.end(now);
             self.cut_short_at = Some(now);
         }
-    }
-
-    /// Whether nothing is due any more.
-    #[inline]
-    pub fn is_over(&self) -> bool {
-        self.source.is_over()
-    }
-
-    /// Whether nothing at all was due from `time` on.
-    pub fn was_over_at(&self, time: Nanos) -> bool {
-        self.source.was_over_at(time)
     }
 }
 
@@ -204,9 +181,9 @@ mod tests {
         assert_eq!(due, Some(ms(0)));
         assert!(scheduler.take_due(ms(99)).is_none());
         assert_eq!(std::iter::from_fn(|| scheduler.take_due(ms(999))).count(), 9);
-        assert!(!scheduler.is_over(), "the last second has not passed");
+        assert!(!scheduler.source.is_over(), "the last second has not passed");
         assert!(scheduler.take_due(ms(1000)).is_none());
-        assert!(scheduler.is_over() && scheduler.was_over_at(ms(1000)));
+        assert!(scheduler.source.is_over() && scheduler.source.was_over_at(ms(1000)));
     }
 
     #[test]

@@ -19,19 +19,16 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// A shape that has an end of its own is over then, whatever the length.
+    /// A shape that has an end of its own is over then, whatever the length. Of a number of
+    /// requests this generator has a share; a duration is all generators'.
     pub fn of(spec: &LoadSpec) -> Self {
-        match spec.shape.end(spec.warm_up) {
-            Some(end) => Self::At(end.into()),
-            None => Self::new(spec.warm_up, spec.own_length()),
-        }
-    }
-
-    fn new(warm_up: Duration, length: Length) -> Self {
-        let from = Nanos::from(warm_up);
-        match length {
-            Length::Duration(length) => Self::At(from + length.into()),
-            Length::Requests(count) => Self::After { from, left: Arc::new(AtomicU64::new(count)) },
+        let from = Nanos::from(spec.warm_up);
+        match (spec.shape.end(spec.warm_up), spec.length) {
+            (Some(end), _) => Self::At(end.into()),
+            (None, Length::Duration(length)) => Self::At(from + length.into()),
+            (None, Length::Requests(count)) => {
+                Self::After { from, left: Arc::new(AtomicU64::new(spec.part.share(count))) }
+            }
         }
     }
 
@@ -137,6 +134,7 @@ impl Source {
         self.over_at = self.over_at.or(Some(now));
     }
 
+    /// Whether nothing is due any more.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.over_at.is_some()
@@ -158,7 +156,7 @@ impl Source {
         }
     }
 
-    /// How long a client thinks after each reply; `None` in the open model.
+    /// How long a client thinks between a reply and its next request; `None` in the open model.
     #[inline]
     pub fn think(&self) -> Option<Span> {
         match &self.kind {
@@ -180,7 +178,13 @@ impl Source {
 mod tests {
     use super::*;
     use crate::load::shape::{Stages, Times};
+    use crate::load::spec::tests::spec;
     use crate::terms::{Arrivals, Rate};
+
+    /// Of a load whose shape has no end of its own.
+    fn limit(warm_up: Duration, length: Length) -> Limit {
+        Limit::of(&LoadSpec { warm_up, length, ..spec() })
+    }
 
     /// Ten requests a second.
     fn source(part: Part, limit: Limit) -> Source {
@@ -195,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_duration_ends_before_its_last_moment() {
-        let end = Limit::new(Duration::from_secs(1), Length::Duration(Duration::from_secs(2)));
+        let end = limit(Duration::from_secs(1), Length::Duration(Duration::from_secs(2)));
         let mut source = source(Part::WHOLE, end);
         assert_eq!(all(&mut source).len(), 30);
         assert!(source.is_over());
@@ -204,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_number_of_requests_counts_from_the_end_of_the_warm_up_over_all_loops() {
-        let end = Limit::new(Duration::from_secs(1), Length::Requests(7));
+        let end = limit(Duration::from_secs(1), Length::Requests(7));
         let count = (0..3).map(|index| {
             let part = Part { index, of: 3 };
             all(&mut source(part, end.clone())).len()
@@ -214,7 +218,7 @@ mod tests {
 
     #[test]
     fn after_the_last_of_a_number_of_requests_nothing_is_waited_for() {
-        let end = Limit::new(Duration::ZERO, Length::Requests(1));
+        let end = limit(Duration::ZERO, Length::Requests(1));
         let mut source = source(Part::WHOLE, end);
         assert!(source.take(Nanos::new(0)).is_some());
         assert!(
@@ -227,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_end_is_noticed_while_every_client_waits_for_its_reply() {
-        let end = Limit::new(Duration::ZERO, Length::Duration(Duration::from_secs(1)));
+        let end = limit(Duration::ZERO, Length::Duration(Duration::from_secs(1)));
         let shape = Shape::Clients { clients: 1, think: Duration::ZERO };
         let mut source = Source::new(&shape, Duration::ZERO, Part::WHOLE, 1, end);
         assert!(source.take(Nanos::new(0)).is_some());

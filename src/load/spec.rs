@@ -99,12 +99,33 @@ pub struct LoadSpec {
     pub placement: Placement,
 }
 
-impl LoadSpec {
-    /// This generator's share of a number of requests; a duration is all generators'.
-    pub fn own_length(&self) -> Length {
-        match self.length {
-            Length::Requests(count) => Length::Requests(self.part.share(count)),
-            length @ Length::Duration(_) => length,
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Ten requests of two clients, to a server that is not there.
+    pub fn spec() -> LoadSpec {
+        LoadSpec {
+            address: Address::Unix("/no/socket/here".into()),
+            host: "app".into(),
+            targets: vec![Target::get("/")],
+            variables: None,
+            keeps_cookies: false,
+            shape: Shape::Clients { clients: 2, think: Duration::ZERO },
+            warm_up: Duration::ZERO,
+            length: Length::Requests(10),
+            connection: ConnectionMode::KeepAlive,
+            closing: Closing::default(),
+            protocol: Protocol::Http1,
+            records_each_target: false,
+            keeps_rows: false,
+            tls: None,
+            timeout: Duration::from_secs(1),
+            max_in_flight: None,
+            part: Part::WHOLE,
+            loops: 2,
+            seed: 1,
+            placement: Placement::default(),
         }
     }
 }

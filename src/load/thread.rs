@@ -23,18 +23,7 @@ const RAISED_NICE: i32 = -10;
 /// # Errors
 /// The cores named do not exist or may not be used.
 pub fn configure(placement: &Placement) -> io::Result<()> {
-    if !placement.cpus.is_empty() {
-        let mut set = CpuSet::new();
-        for cpu in &placement.cpus {
-            if *cpu >= CpuSet::MAX_CPU {
-                let most = CpuSet::MAX_CPU - 1;
-                let message = format!("core {cpu}: the kernel is told of cores up to {most}");
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-            set.set(*cpu);
-        }
-        sched_setaffinity(None, &set)?;
-    }
+    confine(&placement.cpus)?;
     if placement.raised_priority && !outrank_all() {
         set_raised_nice();
         ask_for_a_short_slice();
@@ -43,6 +32,28 @@ pub fn configure(placement: &Placement) -> io::Result<()> {
     // kernels refuse without effect.
     let _ = set_current_timer_slack(Some(NonZeroU64::MIN));
     Ok(())
+}
+
+/// Confines the calling thread, and what it starts from now on, to these cores; without any it
+/// changes nothing. Allowed between fork and exec of a process with one thread: it allocates only
+/// where it refuses a number.
+///
+/// # Errors
+/// The cores named do not exist or may not be used.
+pub fn confine(cpus: &[usize]) -> io::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        if cpu >= CpuSet::MAX_CPU {
+            let most = CpuSet::MAX_CPU - 1;
+            let message = format!("core {cpu}: the kernel is told of cores up to {most}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        set.set(cpu);
+    }
+    Ok(sched_setaffinity(None, &set)?)
 }
 
 /// Has the calling thread run before the server's and after the load's own, as far as that is
@@ -176,7 +187,32 @@ pub fn free_descriptors() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use rustix::thread::sched_getaffinity;
+
     use super::*;
+
+    fn allowed() -> Vec<usize> {
+        let set = sched_getaffinity(None).unwrap();
+        (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+    }
+
+    #[test]
+    fn a_thread_confined_to_one_core_sees_one_core() {
+        let first = allowed()[0];
+        let confined = std::thread::spawn(move || {
+            confine(&[first]).unwrap();
+            allowed()
+        });
+        assert_eq!(confined.join().unwrap(), [first]);
+    }
+
+    #[test]
+    fn no_core_changes_nothing_and_cores_beyond_the_kernels_are_refused() {
+        let before = allowed();
+        confine(&[]).unwrap();
+        assert!(confine(&[1 << 20]).is_err());
+        assert_eq!(allowed(), before);
+    }
 
     #[test]
     fn the_most_memory_is_the_processes_own() {

@@ -1,23 +1,21 @@
 //! A day of an autoscaled fleet behind a balancer with health checks.
 //!
-//! In: a kind of machine, the arrivals over the day, how machines are added and checked. Out: a
-//! [`FleetDay`]. The scaler, the checks' bookkeeping and the sums are the same for two ways to know
-//! what happens inside the machines: every request of every machine simulated ([`Each`]), which a
-//! fleet of a dozen machines allows, or looked up by the rate at which a machine runs ([`ByRate`]),
-//! which takes as long for ten million requests a second as for ten.
+//! In: a kind of machine, the arrivals over the day, how machines are added. Out: a [`FleetDay`].
+//! The scaler and the sums are the same for two ways to know what happens inside the machines:
+//! looked up by the rate at which a machine runs ([`ByRate`]), which takes as long for ten million
+//! requests a second as for ten, or every request of every machine simulated, which a fleet of a
+//! dozen machines allows, and with which `make bench-simulator` compares it.
 //!
 //! Not modelled: retries of clients, a balancer that looks at how busy machines are, and a cold
 //! machine that is slower than a warm one.
 
 mod by_rate;
-mod each;
 mod tally;
 
 use std::collections::VecDeque;
 use std::f64::consts::TAU;
 
 pub use by_rate::ByRate;
-pub use each::Each;
 pub use tally::Tally;
 
 use crate::terms::FleetDay;
@@ -40,27 +38,16 @@ pub struct DayPlan {
     pub zones: u16,
     /// One of them is lost at the busiest time, for the rest of the day.
     pub loses_zone: bool,
-    pub check: HealthCheck,
 }
 
-/// How a balancer finds out which machines to send requests to.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HealthCheck {
-    pub every_s: f64,
-    /// A check that takes longer has failed.
-    pub timeout_s: f64,
-    /// Checks that failed in a row after which it gets no more requests.
-    pub fails: u32,
-    /// Checks that passed in a row after which it gets requests again.
-    pub passes: u32,
-}
-
-impl Default for HealthCheck {
-    /// Every 10 s, 5 s long, out after two failures, back after two passes.
-    fn default() -> Self {
-        Self { every_s: 10.0, timeout_s: 5.0, fails: 2, passes: 2 }
-    }
-}
+/// A balancer checks each machine this often, seconds.
+const CHECK_EVERY_S: f64 = 10.0;
+/// A check that takes longer has failed, seconds.
+pub const CHECK_TIMEOUT_S: f64 = 5.0;
+/// Checks that failed in a row after which a machine gets no more requests.
+pub const CHECK_FAILS: u32 = 2;
+/// Checks that passed in a row after which a machine gets requests again.
+pub const CHECK_PASSES: u32 = 2;
 
 impl DayPlan {
     /// A day of 24 hours for machines that should get `target_rps` each: two minutes to start one,
@@ -75,7 +62,6 @@ impl DayPlan {
             patience_s: 300.0,
             zones: zones.max(1),
             loses_zone: false,
-            check: HealthCheck::default(),
         }
     }
 
@@ -109,21 +95,20 @@ const WINDOW_S: f64 = 300.0;
 
 /// Runs a day.
 pub fn day(plan: &DayPlan, machines: &mut dyn Machines) -> FleetDay {
-    let step_s = plan.check.every_s;
-    let steps = (plan.length_s / step_s).round() as u64;
+    let steps = (plan.length_s / CHECK_EVERY_S).round() as u64;
     let mut scaler = Scaler::new(plan);
     let mut sum = Sum::default();
     machines.resize(scaler.ready, &mut sum.window);
     for step in 0..steps {
-        let at_s = step as f64 * step_s;
+        let at_s = step as f64 * CHECK_EVERY_S;
         if plan.loses_zone && step == steps / 2 {
             machines.lose(scaler.lose_zone(), &mut sum.window);
         }
-        scaler.follow(plan.rate(at_s - step_s), at_s);
+        scaler.follow(plan.rate(at_s - CHECK_EVERY_S), at_s);
         machines.resize(scaler.ready, &mut sum.window);
-        machines.pass(plan.rate(at_s + step_s / 2.0), step_s, &mut sum.window);
-        sum.count(scaler.ready + scaler.coming(), step_s);
-        if (at_s + step_s) % WINDOW_S < step_s {
+        machines.pass(plan.rate(at_s + CHECK_EVERY_S / 2.0), CHECK_EVERY_S, &mut sum.window);
+        sum.count(scaler.ready + scaler.coming(), CHECK_EVERY_S);
+        if (at_s + CHECK_EVERY_S) % WINDOW_S < CHECK_EVERY_S {
             sum.end_window();
         }
     }
@@ -241,7 +226,7 @@ mod tests {
     #[test]
     fn machines_follow_the_rate_and_are_paid_for() {
         let plan = plan(640.0);
-        let day = day(&plan, &mut ByRate::new(&machine(), plan.check));
+        let day = day(&plan, &mut ByRate::new(&machine()));
         let [least, most] = day.machines;
         assert!(least == 3 && (12..=15).contains(&most), "{day:?}");
         // The mean rate is 0.65 of the peak, over two hours.
@@ -251,23 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_up_by_rate_agrees_with_every_request_simulated() {
-        let plan = plan(400.0);
-        let by_rate = day(&plan, &mut ByRate::new(&machine(), plan.check));
-        let each = day(&plan, &mut Each::new(&machine(), plan.check, 1));
-        assert_eq!(by_rate.machines, each.machines);
-        assert!((by_rate.requests / each.requests - 1.0).abs() < 0.01);
-        for (a, b) in [(by_rate.p50, each.p50), (by_rate.p95, each.p95), (by_rate.p99, each.p99)] {
-            assert!((a / b - 1.0).abs() < 0.1, "{by_rate:?} {each:?}");
-        }
-    }
-
-    #[test]
     fn a_zone_lost_at_the_busiest_time_hurts_until_new_machines_are_there() {
         // Two thirds of the machines get 107/s each, which is more than they can take.
         let calm = DayPlan { target_rps: 80.0, ..plan(640.0) };
         let lost = DayPlan { loses_zone: true, ..calm.clone() };
-        let of = |plan: &DayPlan| day(plan, &mut ByRate::new(&machine(), plan.check));
+        let of = |plan: &DayPlan| day(plan, &mut ByRate::new(&machine()));
         let (calm, lost) = (of(&calm), of(&lost));
         assert!(lost.worst_p95 > 3.0 * calm.worst_p95, "{calm:?} {lost:?}");
         assert!(lost.requests >= calm.requests * 0.99);

@@ -133,7 +133,7 @@ fn days(
     let target_rps = OPERATING_SHARE * capacity_rps / correction;
     let calm = DayPlan::new(load.rate_rps / correction, trough, target_rps, load.zones);
     let lost = DayPlan { loses_zone: true, ..calm.clone() };
-    let known = ByRate::new(machine, calm.check);
+    let known = ByRate::new(machine);
     let of = |plan: &DayPlan| {
         let day = day(plan, &mut known.clone());
         FleetDay { requests: day.requests * correction, ..day }

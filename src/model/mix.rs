@@ -29,14 +29,10 @@ pub(super) fn mixed(measured: &Demand, others: &[OtherRequests]) -> Demand {
         cpu_s,
         cpu_free_s,
         wait_s,
-        handoff_s: measured.handoff_s,
         cv2: (square / latency_s.powi(2).max(f64::MIN_POSITIVE) - 1.0).max(0.0),
         contention: hold_square / (2.0 * cpu_s.powi(2)).max(f64::MIN_POSITIVE),
         sizes: None,
-        crowding: measured.crowding,
-        accept_gap_s: measured.accept_gap_s,
-        switching: measured.switching,
-        generator_s: measured.generator_s,
+        ..*measured
     }
 }
 

@@ -40,7 +40,7 @@ pub use goal::{common_p95_s, limit_that_binds};
 pub use limit::limit;
 pub use memory::{FULL, MemoryModel, fits, memory, memory_parts};
 pub use observe::{Costs, Observation, server_cpu_s};
-pub use open::{OpenLatency, Stay, capacity, open_latency, stay, wait_that_explains};
+pub use open::{Stay, capacity, open_latency, stay, wait_that_explains};
 pub use play::{Host, Played};
 pub use scalability::Scalability;
 pub use sizes::Sizes;

@@ -9,48 +9,28 @@ use statrs::function::gamma::gamma_lr;
 
 use super::Demand;
 use super::closed::{Occupied, worker_throughputs};
-use crate::terms::Configuration;
+use crate::terms::{Configuration, PredictedLatency};
 
 /// A rate that crowds a server within so many seconds, with this chance or a larger one, is none
 /// that it holds. Ten minutes, as the last part of a session and an hour's peak are some.
 const UNCROWDED_S: f64 = 600.0;
 const UNCROWDED_CHANCE: f64 = 0.1;
 
-/// Latency from due to the last byte at one arrival rate, seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OpenLatency {
-    pub mean_s: f64,
-    pub p50_s: f64,
-    pub p95_s: f64,
-    pub p99_s: f64,
-}
-
-impl OpenLatency {
-    /// These latencies with `by_s` more for every request.
-    pub fn later(self, by_s: f64) -> Self {
-        Self {
-            mean_s: self.mean_s + by_s,
-            p50_s: self.p50_s + by_s,
-            p95_s: self.p95_s + by_s,
-            p99_s: self.p99_s + by_s,
-        }
-    }
-}
-
-/// Latency at `rate` (requests/s, Poisson); `None` when the server cannot keep up. At rate 0:
-/// unloaded.
+/// Latency from due to the last byte at `rate` (requests/s, Poisson); `None` when the server cannot
+/// keep up. At rate 0: unloaded.
 pub fn open_latency(
     demand: &Demand,
     configuration: Configuration,
     cores: f64,
     rate: f64,
-) -> Option<OpenLatency> {
+) -> Option<PredictedLatency> {
     let latency = Flow::new(demand, configuration, cores).at(rate)?;
-    Some(OpenLatency {
-        mean_s: latency.mean_s(),
-        p50_s: latency.quantile_s(0.5),
-        p95_s: latency.quantile_s(0.95),
-        p99_s: latency.quantile_s(0.99),
+    Some(PredictedLatency {
+        at_rps: rate,
+        mean: latency.mean_s(),
+        p50: latency.quantile_s(0.5),
+        p95: latency.quantile_s(0.95),
+        p99: latency.quantile_s(0.99),
     })
 }
 
@@ -465,8 +445,8 @@ mod tests {
         for rate in [10.0, 50.0, 90.0] {
             let latency = open_latency(&demand, at(1, 1), 1.0, rate).unwrap();
             let mean = 1.0 / (100.0 - rate);
-            assert!((latency.mean_s / mean - 1.0).abs() < 1e-6);
-            assert!((latency.p95_s / (mean * 20.0_f64.ln()) - 1.0).abs() < 0.01, "{latency:?}");
+            assert!((latency.mean / mean - 1.0).abs() < 1e-6);
+            assert!((latency.p95 / (mean * 20.0_f64.ln()) - 1.0).abs() < 0.01, "{latency:?}");
         }
         assert_eq!(open_latency(&demand, at(1, 1), 1.0, 100.0), None);
     }
@@ -486,9 +466,9 @@ mod tests {
     #[test]
     fn an_unloaded_server_takes_what_a_request_takes() {
         let latency = open_latency(&even(), at(2, 3), 2.0, 0.0).unwrap();
-        assert!((latency.mean_s - 0.04).abs() < 1e-12);
+        assert!((latency.mean - 0.04).abs() < 1e-12);
         let slow = open_latency(&even(), at(2, 3), 2.0, 1e-6).unwrap();
-        assert!((slow.mean_s - 0.04).abs() < 1e-6);
+        assert!((slow.mean - 0.04).abs() < 1e-6);
     }
 
     #[test]
@@ -500,7 +480,7 @@ mod tests {
             (6, 1, [65.7, 58.3, 132.8, 166.6]),
         ] {
             let l = open_latency(&even(), at(workers, threads), 4.0, 130.0).unwrap();
-            let ours = [l.mean_s, l.p50_s, l.p95_s, l.p99_s].map(|s| s * 1e3);
+            let ours = [l.mean, l.p50, l.p95, l.p99].map(|s| s * 1e3);
             for (ours_ms, simulated_ms) in ours.iter().zip(simulated) {
                 assert!(
                     (ours_ms / simulated_ms - 1.0).abs() < 0.2,
@@ -540,8 +520,8 @@ mod tests {
                     let (mean_s, p95_s) = simulated(kind, configuration, rate);
                     let ours = open_latency(&demand, configuration, 2.0, rate).unwrap();
                     let what = format!("{demand:?} {configuration} at {load} of the most");
-                    assert!((ours.mean_s / mean_s - 1.0).abs() < 0.1, "{what}: {ours:?} {mean_s}");
-                    assert!((ours.p95_s / p95_s - 1.0).abs() < 0.15, "{what}: {ours:?} {p95_s}");
+                    assert!((ours.mean / mean_s - 1.0).abs() < 0.1, "{what}: {ours:?} {mean_s}");
+                    assert!((ours.p95 / p95_s - 1.0).abs() < 0.15, "{what}: {ours:?} {p95_s}");
                 }
             }
         }
@@ -565,9 +545,9 @@ mod tests {
             let configuration = at(workers, threads);
             let rate = 0.5 * Flow::new(&demand, configuration, 2.0).rate_max();
             let (_, p95_s) = simulated(kind, configuration, rate);
-            let ours = open_latency(&demand, configuration, 2.0, rate).unwrap().p95_s;
+            let ours = open_latency(&demand, configuration, 2.0, rate).unwrap().p95;
             let by_variation = Demand { sizes: None, ..demand };
-            let plain = open_latency(&by_variation, configuration, 2.0, rate).unwrap().p95_s;
+            let plain = open_latency(&by_variation, configuration, 2.0, rate).unwrap().p95;
             let off = |p95: f64| (p95 / p95_s).ln().abs();
             assert!(off(ours) < 0.3 && off(ours) < 0.5 * off(plain), "{ours} {plain} {p95_s}");
         }
@@ -577,7 +557,7 @@ mod tests {
     fn capacity_is_where_the_quantile_meets_the_limit() {
         let (demand, configuration) = (even(), at(2, 3));
         let rate = capacity(&demand, configuration, 2.0, 0.95, 0.2);
-        let p95 = open_latency(&demand, configuration, 2.0, rate).unwrap().p95_s;
+        let p95 = open_latency(&demand, configuration, 2.0, rate).unwrap().p95;
         assert!((p95 / 0.2 - 1.0).abs() < 0.01, "{p95} at {rate}");
         assert_eq!(capacity(&demand, configuration, 2.0, 0.95, 0.01), 0.0);
         let loose = capacity(&demand, configuration, 2.0, 0.95, 1e3);

@@ -1,10 +1,9 @@
 //! What a server does at a rate, request by request, where formulas are not enough: requests that
 //! differ, the lock's quantum, pauses.
 
-use super::OpenLatency;
 use super::day::Tally;
 use super::simulator::{Ending, Outcome, RequestKind, Server, Simulator};
-use crate::terms::{Arrivals, Offered, Rate};
+use crate::terms::{Arrivals, Offered, PredictedLatency, Rate};
 
 /// Halvings of a bracket that is two wide: half a percent.
 const PROBES: u32 = 9;
@@ -67,10 +66,14 @@ impl Host {
 
     /// Latency at `rate` of all requests, and of the first kind if there were any; `None` when so
     /// many do not get through.
-    pub fn latency(&self, rate: f64, requests: f64) -> Option<(OpenLatency, Option<OpenLatency>)> {
+    pub fn latency(
+        &self,
+        rate: f64,
+        requests: f64,
+    ) -> Option<(PredictedLatency, Option<PredictedLatency>)> {
         let played = self.play(rate, requests);
-        let first = (played.first.requests() > 0.0).then(|| latency(&played.first));
-        played.is_kept_up_with.then(|| (latency(&played.all), first))
+        let first = (played.first.requests() > 0.0).then(|| latency(rate, &played.first));
+        played.is_kept_up_with.then(|| (latency(rate, &played.all), first))
     }
 
     /// The highest rate at which at most 1 - `quantile` of the requests take `limit_s` or longer,
@@ -124,12 +127,13 @@ impl Host {
     }
 }
 
-fn latency(tally: &Tally) -> OpenLatency {
-    OpenLatency {
-        mean_s: tally.mean_s(),
-        p50_s: tally.quantile_s(0.5),
-        p95_s: tally.quantile_s(0.95),
-        p99_s: tally.quantile_s(0.99),
+fn latency(at_rps: f64, tally: &Tally) -> PredictedLatency {
+    PredictedLatency {
+        at_rps,
+        mean: tally.mean_s(),
+        p50: tally.quantile_s(0.5),
+        p95: tally.quantile_s(0.95),
+        p99: tally.quantile_s(0.99),
     }
 }
 

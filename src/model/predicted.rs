@@ -2,11 +2,9 @@
 //!
 //! In: an [`Expected`]. Out: a [`PredictedSetting`].
 
-use super::{Expected, OpenLatency, fits};
+use super::{Expected, fits};
 use crate::stats::Estimate;
-use crate::terms::{
-    Bytes, Configuration, Cores, Obstacle, PredictedLatency, PredictedLimit, PredictedSetting,
-};
+use crate::terms::{Bytes, Configuration, Cores, Obstacle, PredictedLimit, PredictedSetting};
 
 impl Expected {
     /// Of `at` on `cores`, where there is so much `memory`.
@@ -22,11 +20,8 @@ impl Expected {
             throughput_rps_max_interval: throughput_interval,
             capacity_rps: capacity,
             capacity_rps_interval: capacity_interval,
-            latency_s: self.latency.map(|(at_rps, all)| latency(at_rps, &all)),
-            latency_of_measured_s: self
-                .latency
-                .zip(self.latency_of_measured)
-                .map(|((at_rps, _), measured)| latency(at_rps, &measured)),
+            latency_s: self.latency,
+            latency_of_measured_s: self.latency_of_measured,
             memory_bytes: self.memory_bytes,
             limit: PredictedLimit { kind: self.limit },
             ruled_out: too_much.map(|needed_bytes| {
@@ -34,16 +29,6 @@ impl Expected {
             }),
             distance: self.distance,
         }
-    }
-}
-
-fn latency(at_rps: f64, latency: &OpenLatency) -> PredictedLatency {
-    PredictedLatency {
-        at_rps,
-        mean: latency.mean_s,
-        p50: latency.p50_s,
-        p95: latency.p95_s,
-        p99: latency.p99_s,
     }
 }
 

@@ -3,11 +3,13 @@
 
 use super::simulator::{Admission, Lock, RequestKind, Server};
 use super::{
-    Correction, Demand, Fit, Form, Host, MemoryModel, OpenLatency, Scalability, Sizes, capacity,
+    Correction, Demand, Fit, Form, Host, MemoryModel, Scalability, Sizes, capacity,
     closed_throughput, event_loop, limit, mix, open_latency,
 };
 use crate::stats::{Estimate, normal};
-use crate::terms::{Configuration, LimitKind, OPERATING_SHARE, OtherRequests, QuantileLimit, Wait};
+use crate::terms::{
+    Configuration, LimitKind, OPERATING_SHARE, OtherRequests, PredictedLatency, QuantileLimit, Wait,
+};
 
 /// What is known of a server from one session.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,10 +84,10 @@ pub struct Expected {
     pub throughput_rps: Option<Estimate>,
     /// Within the goal; `None` when nothing is.
     pub capacity_rps: Option<Estimate>,
-    /// The rate and the latency at it; `None` when it cannot keep up.
-    pub latency: Option<(f64, OpenLatency)>,
+    /// At the rate that is asked about; `None` when it cannot keep up.
+    pub latency: Option<PredictedLatency>,
     /// Latency of the requests that were measured alone, when others were added.
-    pub latency_of_measured: Option<OpenLatency>,
+    pub latency_of_measured: Option<PredictedLatency>,
     pub limit: LimitKind,
     pub memory_bytes: Option<u64>,
     /// How far it lies outside what was measured: a factor of e counts as 1.
@@ -172,15 +174,10 @@ impl Measured {
         let rps = cores * curve.rps(threads);
         let sd = (curve.misfit.max(CURVE_SD).powi(2) + (CURVE_FAR_SD * distance).powi(2)).sqrt();
         let half = normal::quantile(0.5 + 0.5 * LEVEL) * sd;
-        let estimate = |value: f64| Estimate {
-            value,
-            low: value * (-half).exp(),
-            high: value * half.exp(),
-            count: self.fit.residuals.len() as u64,
-        };
+        let one = Estimate::around(0.0, half, self.fit.residuals.len() as u64).exp();
         Expected {
-            throughput_rps: Some(estimate(rps)),
-            capacity_rps: Some(estimate(rps * self.held_share)),
+            throughput_rps: Some(one.times(rps)),
+            capacity_rps: Some(one.times(rps * self.held_share)),
             latency: None,
             latency_of_measured: None,
             limit: LimitKind::Unknown,
@@ -213,36 +210,34 @@ impl Measured {
             // As unsure as what the formulas say; of what they know nothing of, as its throughput.
             Some(machine) => held.or(throughput).and_then(|guess| {
                 let found = machine.capacity(guess.value, quantile, limit_s, PLAYED);
-                (found > 0.0).then(|| times(Some(guess), found / guess.value)).flatten()
+                (found > 0.0).then(|| guess.times(found / guess.value))
             }),
         };
         let alike = self.alike(configuration, cores);
-        let throughput_rps = times(throughput, self.throughput_correction.factor(alike));
+        let corrected = self.throughput_correction.factor(alike);
+        let throughput_rps = throughput.map(|it| it.times(corrected));
         let factor = self.factor(configuration, what_if);
-        let capacity_rps = times(held, factor);
+        let capacity_rps = held.map(|it| it.times(factor));
         let rate = what_if.rate.or(capacity_rps.map(|it| OPERATING_SHARE * it.value));
         let latency = rate.and_then(|rate| {
             // A server that holds less than the formulas say waits as they do at a higher rate.
             let at = rate / factor;
-            match &played {
-                Some(machine) => {
-                    let (all, measured) = machine.latency(at, PLAYED)?;
-                    Some((rate, all, measured))
-                }
+            let (all, measured) = match &played {
+                Some(machine) => machine.latency(at, PLAYED)?,
                 None => {
                     let (demand, less_s) = self.form.computed(configuration, &demand);
-                    let all = open_latency(&demand, places, cores, at)?.later(less_s);
-                    Some((rate, all, None))
+                    (open_latency(&demand, places, cores, at)?.later(less_s), None)
                 }
-            }
+            };
+            let asked = |it: PredictedLatency| PredictedLatency { at_rps: rate, ..it };
+            Some((asked(all), measured.map(asked)))
         });
+        let (latency, of_measured) = latency.unzip();
         Expected {
             throughput_rps,
             capacity_rps,
-            latency: latency.map(|(rate, all, _)| (rate, all)),
-            latency_of_measured: latency
-                .filter(|_| !what_if.others.is_empty())
-                .and_then(|(_, _, measured)| measured),
+            latency,
+            latency_of_measured: of_measured.flatten().filter(|_| !what_if.others.is_empty()),
             limit: limit(&self.form.computed(configuration, &demand).0, places, cores),
             memory_bytes: self.memory.as_ref().map(|memory| memory.predict(configuration)),
             distance,
@@ -347,15 +342,6 @@ fn request(demand: &Demand, sizes: Option<Sizes>) -> RequestKind {
     RequestKind { cv2: (demand.cv2 / of_unit_steps).clamp(0.0, 10.0), ..kind }
 }
 
-fn times(estimate: Option<Estimate>, factor: f64) -> Option<Estimate> {
-    estimate.map(|it| Estimate {
-        value: it.value * factor,
-        low: it.low * factor,
-        high: it.high * factor,
-        count: it.count,
-    })
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::time::Duration;
@@ -415,9 +401,9 @@ pub(super) mod tests {
         assert!(there_rps.relative_half_width() > here_rps.relative_half_width());
         assert_eq!(here.distance, 0.0);
         assert!((there.distance - 4f64.ln()).abs() < 1e-9);
-        let (rate, latency) = there.latency.unwrap();
-        assert!((rate / there_rps.value - OPERATING_SHARE).abs() < 1e-9);
-        assert!(latency.p95_s < 0.2 && latency.p50_s >= 0.015, "{latency:?}");
+        let latency = there.latency.unwrap();
+        assert!((latency.at_rps / there_rps.value - OPERATING_SHARE).abs() < 1e-9);
+        assert!(latency.p95 < 0.2 && latency.p50 >= 0.015, "{latency:?}");
     }
 
     #[test]
@@ -458,7 +444,7 @@ pub(super) mod tests {
         let p95 = |quantum_s| {
             let rate = Some(40.0);
             let asked = WhatIf { quantum_s, rate, others: vec![large], ..played.clone() };
-            known.expect(at(2, 5), &asked).latency_of_measured.unwrap().p95_s
+            known.expect(at(2, 5), &asked).latency_of_measured.unwrap().p95
         };
         assert!(p95(Some(0.01)) < 0.7 * p95(None), "{} {}", p95(Some(0.01)), p95(None));
     }
@@ -480,7 +466,7 @@ pub(super) mod tests {
         let slow = WhatIf { wait: Wait::Of(3.0), goal, ..asked(2.0) };
         let expected = known.expect(at(2, 1), &slow);
         assert!(expected.capacity_rps.unwrap().value > 300.0, "{expected:?}");
-        assert!(expected.latency.unwrap().1.p50_s > 2.5 && expected.limit != LimitKind::Threads);
+        assert!(expected.latency.unwrap().p50 > 2.5 && expected.limit != LimitKind::Threads);
     }
 
     #[test]
@@ -493,9 +479,9 @@ pub(super) mod tests {
         let many = known.expect(at(2, 30), &mixed).latency_of_measured.unwrap();
         let without = known.expect(at(2, 5), &alone);
         assert_eq!(without.latency_of_measured, None);
-        let (_, without) = without.latency.unwrap();
-        assert!(few.p95_s > 5.0 * without.p95_s, "{few:?} {without:?}");
-        assert!(many.p95_s < 2.0 * without.p95_s, "{many:?} {without:?}");
+        let without = without.latency.unwrap();
+        assert!(few.p95 > 5.0 * without.p95, "{few:?} {without:?}");
+        assert!(many.p95 < 2.0 * without.p95, "{many:?} {without:?}");
     }
 
     #[test]

@@ -47,32 +47,11 @@ impl GroupFolders {
     }
 }
 
-/// What the files say at one moment.
-#[derive(Debug, Default)]
-struct Reading {
-    totals: Totals,
-    charged: Option<u64>,
-    anonymous: Option<u64>,
-    swap: Option<u64>,
-}
-
-/// Figures that only ever grow.
-#[derive(Debug, Default)]
-struct Totals {
-    cpu_s: Option<f64>,
-    limit_hits: Option<u64>,
-    refaulted_pages: Option<u64>,
-    out_of_memory_kills: Option<u64>,
-    cpu_pressure_s: Option<f64>,
-    memory_pressure_s: Option<f64>,
-    io_pressure_s: Option<f64>,
-}
-
 /// Counts from one call to the next.
 pub(super) struct GroupCounters {
     folders: GroupFolders,
-    memory_limit: Option<u64>,
-    before: Totals,
+    /// The totals at the last call, and the memory limit when counting began.
+    before: GroupUse,
 }
 
 impl GroupCounters {
@@ -81,29 +60,18 @@ impl GroupCounters {
         if folders.is_empty() {
             return None;
         }
-        let memory_limit = folders.memory.as_deref().and_then(smallest_limit);
-        let before = Reading::of(&folders).totals;
-        Some(Self { folders, memory_limit, before })
+        let memory_limit_bytes = folders.memory.as_deref().and_then(smallest_limit);
+        let before = GroupUse { memory_limit_bytes, ..totals(&folders) };
+        Some(Self { folders, before })
     }
 
     /// What was used since the last call.
     pub fn used(&mut self) -> GroupUse {
-        let Reading { totals, charged, anonymous, swap } = Reading::of(&self.folders);
-        let before = std::mem::replace(&mut self.before, totals);
-        let now = &self.before;
-        GroupUse {
-            cpu_s: grown(before.cpu_s, now.cpu_s),
-            memory_bytes: charged,
-            anonymous_bytes: anonymous,
-            swap_bytes: swap,
-            memory_limit_bytes: self.memory_limit,
-            memory_limit_hits: more(before.limit_hits, now.limit_hits),
-            refaulted_pages: more(before.refaulted_pages, now.refaulted_pages),
-            out_of_memory_kills: more(before.out_of_memory_kills, now.out_of_memory_kills),
-            cpu_pressure_s: grown(before.cpu_pressure_s, now.cpu_pressure_s),
-            memory_pressure_s: grown(before.memory_pressure_s, now.memory_pressure_s),
-            io_pressure_s: grown(before.io_pressure_s, now.io_pressure_s),
-        }
+        let memory_limit_bytes = self.before.memory_limit_bytes;
+        let now = GroupUse { memory_limit_bytes, ..totals(&self.folders) };
+        let used = now.since(&self.before);
+        self.before = now;
+        used
     }
 }
 
@@ -113,48 +81,34 @@ fn smallest_limit(folder: &Path) -> Option<u64> {
     groups.filter_map(groups::memory_limit_in).min().map(|limit| limit.0)
 }
 
-fn grown(before: Option<f64>, now: Option<f64>) -> Option<f64> {
-    Some((now? - before?).max(0.0))
-}
-
-fn more(before: Option<u64>, now: Option<u64>) -> Option<u64> {
-    Some(now?.saturating_sub(before?))
-}
-
-impl Reading {
-    /// The names of version 2 first, then those of version 1 that count the groups inside too.
-    fn of(folders: &GroupFolders) -> Self {
-        let memory = |name: &str| fs::read(folders.memory.as_ref()?.join(name)).ok();
-        let number = |name: &str| text::first_number(&memory(name)?);
-        let stat = memory("memory.stat").unwrap_or_default();
-        let named = |new: &[u8], old: &[u8]| {
-            text::labelled(&stat, new).or_else(|| text::labelled(&stat, old))
-        };
-        let limit_hits = match memory("memory.events") {
-            Some(events) => text::labelled(&events, b"\nmax "),
-            None => number("memory.failcnt"),
-        };
-        let pressure_s = |name: &str| {
-            let text = fs::read(folders.unified.as_ref()?.join(name)).ok()?;
-            Some(text::pressure_us(&text)? as f64 / 1e6)
-        };
-        Self {
-            totals: Totals {
-                cpu_s: cpu_ns(folders).map(|ns| ns as f64 / 1e9),
-                limit_hits,
-                refaulted_pages: refaulted(&stat),
-                out_of_memory_kills: folders
-                    .memory
-                    .as_deref()
-                    .and_then(groups::out_of_memory_kills),
-                cpu_pressure_s: pressure_s("cpu.pressure"),
-                memory_pressure_s: pressure_s("memory.pressure"),
-                io_pressure_s: pressure_s("io.pressure"),
-            },
-            charged: number("memory.current").or_else(|| number("memory.usage_in_bytes")),
-            anonymous: named(b"\nanon ", b"\ntotal_rss "),
-            swap: number("memory.swap.current").or_else(|| named(b"\nswap ", b"\ntotal_swap ")),
-        }
+/// What the files say at this moment, but for the limit. The names of version 2 first, then those
+/// of version 1 that count the groups inside too.
+fn totals(folders: &GroupFolders) -> GroupUse {
+    let memory = |name: &str| fs::read(folders.memory.as_ref()?.join(name)).ok();
+    let number = |name: &str| text::first_number(&memory(name)?);
+    let stat = memory("memory.stat").unwrap_or_default();
+    let named =
+        |new: &[u8], old: &[u8]| text::labelled(&stat, new).or_else(|| text::labelled(&stat, old));
+    let memory_limit_hits = match memory("memory.events") {
+        Some(events) => text::labelled(&events, b"\nmax "),
+        None => number("memory.failcnt"),
+    };
+    let pressure_s = |name: &str| {
+        let text = fs::read(folders.unified.as_ref()?.join(name)).ok()?;
+        Some(text::pressure_us(&text)? as f64 / 1e6)
+    };
+    GroupUse {
+        cpu_s: cpu_ns(folders).map(|ns| ns as f64 / 1e9),
+        memory_bytes: number("memory.current").or_else(|| number("memory.usage_in_bytes")),
+        anonymous_bytes: named(b"\nanon ", b"\ntotal_rss "),
+        swap_bytes: number("memory.swap.current").or_else(|| named(b"\nswap ", b"\ntotal_swap ")),
+        memory_limit_bytes: None,
+        memory_limit_hits,
+        refaulted_pages: refaulted(&stat),
+        out_of_memory_kills: folders.memory.as_deref().and_then(groups::out_of_memory_kills),
+        cpu_pressure_s: pressure_s("cpu.pressure"),
+        memory_pressure_s: pressure_s("memory.pressure"),
+        io_pressure_s: pressure_s("io.pressure"),
     }
 }
 

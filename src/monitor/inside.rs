@@ -18,6 +18,14 @@ use crate::terms::{BlindSpot, InsideRequest, InsideUse};
 const NAME: &str = "sweetspot-probe";
 const VERSION: &str = "1";
 
+/// What is summed over requests, in the order of [`Sums`]. Times in nanoseconds; `stamped` is how
+/// many requests came with a time stamp, `queue_ns` how long these had waited.
+const SUMS: [&str; 8] =
+    ["requests", "app_ns", "cpu_ns", "probe_ns", "stamped", "queue_ns", "gc_ns", "gvl_ns"];
+
+/// How many of [`SUMS`], from the first on, every process can tell.
+const NEEDED: usize = 6;
+
 /// Longer ones are not the probe's.
 const LONGEST: usize = 128 * 1024;
 
@@ -61,19 +69,8 @@ struct Gaps {
     has_not_understood: bool,
 }
 
-/// Sums over requests. Times in nanoseconds; `None` where the process cannot tell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Sums {
-    requests: u64,
-    app_ns: u64,
-    cpu_ns: u64,
-    probe_ns: u64,
-    gc_ns: Option<u64>,
-    gvl_ns: Option<u64>,
-    /// Requests that came with a time stamp, and how long these had waited.
-    stamped: u64,
-    queue_ns: u64,
-}
+/// The [`SUMS`] of a process; `None` where it cannot tell.
+type Sums = [Option<u64>; SUMS.len()];
 
 /// Why a datagram is of no use.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,7 +144,7 @@ impl Inside {
         let meant = self.meant.as_ref();
         let new = |(pid, process): (&u32, &mut Process)| {
             let new = process.new.take()?;
-            is_meant(meant, *pid).then(|| new.as_use(*pid))
+            is_meant(meant, *pid).then(|| as_use(new, *pid))
         };
         self.processes.iter_mut().filter_map(new).collect()
     }
@@ -198,8 +195,9 @@ impl Inside {
         }
         match told {
             Ok((pid, sums)) => {
-                self.gaps.lacks_gc |= sums.gc_ns.is_none();
-                self.gaps.lacks_gvl_wait |= sums.gvl_ns.is_none();
+                let [.., gc_ns, gvl_ns] = sums;
+                self.gaps.lacks_gc |= gc_ns.is_none();
+                self.gaps.lacks_gvl_wait |= gvl_ns.is_none();
                 self.processes.entry(pid).or_insert_with(Process::unknown).hear(sums);
             }
             Err(Unusable::OtherVersion) => self.gaps.has_other_version = true,
@@ -225,65 +223,46 @@ impl Drop for Inside {
 impl Process {
     /// Nothing was heard of it yet.
     fn unknown() -> Self {
-        let nothing = Sums { gc_ns: Some(0), gvl_ns: Some(0), ..Sums::default() };
-        Self { reported: nothing, new: None }
+        Self { reported: [Some(0); SUMS.len()], new: None }
     }
 
     /// Sums that are smaller than before are another process's of the same id, which began at zero.
     fn hear(&mut self, sums: Sums) {
-        let added = sums.since(&self.reported).unwrap_or(sums);
+        let added = since(sums, self.reported).unwrap_or(sums);
         self.reported = sums;
-        self.new = Some(self.new.map_or(added, |new| new.plus(&added)));
+        self.new = Some(self.new.map_or(added, |new| plus(new, added)));
     }
 }
 
-impl Sums {
-    /// What came since `before`; `None` when something has become less.
-    fn since(&self, before: &Self) -> Option<Self> {
-        /// What one of the two cannot tell, their difference cannot either.
-        fn between(now: Option<u64>, before: Option<u64>) -> Option<Option<u64>> {
-            match now.zip(before) {
-                Some((now, before)) => now.checked_sub(before).map(Some),
-                None => Some(None),
-            }
-        }
-        Some(Self {
-            requests: self.requests.checked_sub(before.requests)?,
-            app_ns: self.app_ns.checked_sub(before.app_ns)?,
-            cpu_ns: self.cpu_ns.checked_sub(before.cpu_ns)?,
-            probe_ns: self.probe_ns.checked_sub(before.probe_ns)?,
-            gc_ns: between(self.gc_ns, before.gc_ns)?,
-            gvl_ns: between(self.gvl_ns, before.gvl_ns)?,
-            stamped: self.stamped.checked_sub(before.stamped)?,
-            queue_ns: self.queue_ns.checked_sub(before.queue_ns)?,
-        })
-    }
-
-    fn plus(&self, other: &Self) -> Self {
-        let both = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
-        Self {
-            requests: self.requests.saturating_add(other.requests),
-            app_ns: self.app_ns.saturating_add(other.app_ns),
-            cpu_ns: self.cpu_ns.saturating_add(other.cpu_ns),
-            probe_ns: self.probe_ns.saturating_add(other.probe_ns),
-            gc_ns: both(self.gc_ns, other.gc_ns),
-            gvl_ns: both(self.gvl_ns, other.gvl_ns),
-            stamped: self.stamped.saturating_add(other.stamped),
-            queue_ns: self.queue_ns.saturating_add(other.queue_ns),
+/// What came since `before`; `None` when something has become less. What one of the two cannot
+/// tell, their difference cannot either.
+fn since(now: Sums, before: Sums) -> Option<Sums> {
+    let mut added: Sums = [None; SUMS.len()];
+    for (added, both) in added.iter_mut().zip(now.into_iter().zip(before)) {
+        if let (Some(now), Some(before)) = both {
+            *added = Some(now.checked_sub(before)?);
         }
     }
+    Some(added)
+}
 
-    fn as_use(&self, pid: u32) -> InsideUse {
-        InsideUse {
-            pid,
-            requests: self.requests,
-            app_s: seconds(self.app_ns),
-            cpu_s: seconds(self.cpu_ns),
-            gc_s: self.gc_ns.map(seconds),
-            gvl_wait_s: self.gvl_ns.map(seconds),
-            queue_s: (self.stamped > 0).then(|| seconds(self.queue_ns)),
-            probe_s: seconds(self.probe_ns),
-        }
+fn plus(one: Sums, other: Sums) -> Sums {
+    std::array::from_fn(|at| Some(one[at]?.saturating_add(other[at]?)))
+}
+
+fn as_use(sums: Sums, pid: u32) -> InsideUse {
+    let [.., gc_ns, gvl_ns] = sums;
+    let [requests, app_ns, cpu_ns, probe_ns, stamped, queue_ns, ..] =
+        sums.map(Option::unwrap_or_default);
+    InsideUse {
+        pid,
+        requests,
+        app_s: seconds(app_ns),
+        cpu_s: seconds(cpu_ns),
+        gc_s: gc_ns.map(seconds),
+        gvl_wait_s: gvl_ns.map(seconds),
+        queue_s: (stamped > 0).then(|| seconds(queue_ns)),
+        probe_s: seconds(probe_ns),
     }
 }
 
@@ -309,17 +288,10 @@ fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
         let (name, sum): (&str, u64) = sum.ok_or(Unusable::NotUnderstood)?;
         sums.insert(name, sum);
     }
-    let needed = |name: &str| sums.get(name).copied().ok_or(Unusable::NotUnderstood);
-    let sums = Sums {
-        requests: needed("requests")?,
-        app_ns: needed("app_ns")?,
-        cpu_ns: needed("cpu_ns")?,
-        probe_ns: needed("probe_ns")?,
-        gc_ns: sums.get("gc_ns").copied(),
-        gvl_ns: sums.get("gvl_ns").copied(),
-        stamped: needed("stamped")?,
-        queue_ns: needed("queue_ns")?,
-    };
+    let sums = SUMS.map(|name| sums.get(name).copied());
+    if sums[..NEEDED].contains(&None) {
+        return Err(Unusable::NotUnderstood);
+    }
     Ok((pid, sums))
 }
 

@@ -38,8 +38,9 @@ pub use process::{cpu_clock_ns, thread_names, title};
 pub use sampler::{CoreChoice, Sampler};
 pub use serving::Serving;
 pub use stats::StatsSource;
-pub use tree::{age, all_pids, group_processes, parent};
-pub use watched::{RoleOf, Seen, Watched};
+pub(crate) use text::stat;
+pub use tree::{age, all_pids, below, group_processes, parent};
+pub use watched::{RoleOf, Watched};
 
 /// Time between two looks. CPU clocks are exact whenever they are read; this bounds how long a
 /// process can live unseen, how much of its end is missed, and how finely thread states are
@@ -146,7 +147,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::terms::Role;
+    use crate::terms::{ProcessFacts, Role};
 
     #[test]
     fn looks_fall_on_whole_steps_from_the_origin_also_before_it() {
@@ -166,7 +167,7 @@ mod tests {
     fn a_dropped_monitor_has_ended_its_thread() {
         let alive = Arc::new(());
         let held = Arc::clone(&alive);
-        let role = Box::new(move |_: Seen<'_>| {
+        let role = Box::new(move |_: ProcessFacts<'_>| {
             let _in_use = &held;
             Role::Other
         });

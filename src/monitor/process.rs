@@ -84,20 +84,14 @@ fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// A thread's files, open between looks as far as the resources allow.
-#[derive(Debug)]
-struct ThreadFiles {
-    stat: File,
-    schedstat: Option<File>,
-    status: File,
-}
-
-const FILES_A_THREAD: usize = 3;
+/// The files of a thread that are read, in the order of [`ThreadFile`].
+const THREAD_FILES: [&str; 3] = ["stat", "schedstat", "status"];
 
 #[derive(Debug)]
 struct Thread {
     id: u32,
-    files: Option<ThreadFiles>,
+    /// Its [`THREAD_FILES`], open between looks as far as the resources allow.
+    files: Option<[Option<File>; THREAD_FILES.len()]>,
     run_delay_ns: u64,
     /// How often it was given a core.
     runs: u64,
@@ -136,8 +130,6 @@ struct Counters {
 pub(super) struct LookDepth {
     /// Has it ended, and has it as many threads as before? Costs ten times the clock.
     pub reads_stat: bool,
-    /// List the threads even when none seems to have come or gone.
-    pub lists_threads: bool,
     pub states: States,
 }
 
@@ -152,7 +144,7 @@ pub(super) enum States {
 }
 
 impl LookDepth {
-    pub const FULL: Self = Self { reads_stat: true, lists_threads: true, states: States::Read };
+    pub const FULL: Self = Self { reads_stat: true, states: States::Read };
 }
 
 /// Intervals from one count of open files to the next: each has to be asked what it is.
@@ -250,7 +242,7 @@ impl Process {
         // The clock never runs backwards; a smaller value is of a later process with this id.
         self.now.cpu_ns = before.max(clock_ns.unwrap_or(0));
         if depth.reads_stat || self.has_lost_a_thread || clock_ns.is_none() {
-            self.look_closely(depth, resources, buffer);
+            self.look_closely(resources, buffer);
         }
         if clock_ns.is_none() {
             // A kernel that shows the clock to nobody still counts ticks.
@@ -269,7 +261,7 @@ impl Process {
         }
     }
 
-    fn look_closely(&mut self, depth: LookDepth, resources: &mut Resources, buffer: &mut [u8]) {
+    fn look_closely(&mut self, resources: &mut Resources, buffer: &mut [u8]) {
         let Some(seen) = read_at_start(&self.stat, buffer).and_then(text::stat) else {
             self.end(resources);
             return;
@@ -285,7 +277,7 @@ impl Process {
             return;
         }
         self.thread_count = threads;
-        if depth.lists_threads || self.has_lost_a_thread || threads as usize != self.threads.len() {
+        if self.has_lost_a_thread || threads as usize != self.threads.len() {
             self.list_threads(resources);
         }
     }
@@ -293,7 +285,7 @@ impl Process {
     fn end(&mut self, resources: &mut Resources) {
         self.is_gone = true;
         let held = self.threads.iter().filter(|thread| thread.files.is_some()).count();
-        resources.give_back(held * FILES_A_THREAD);
+        resources.give_back(held * THREAD_FILES.len());
         self.threads.clear();
     }
 
@@ -312,7 +304,7 @@ impl Process {
         }
         self.threads.retain(|thread| {
             if !thread.is_listed && thread.files.is_some() {
-                resources.give_back(FILES_A_THREAD);
+                resources.give_back(THREAD_FILES.len());
             }
             thread.is_listed
         });
@@ -490,13 +482,19 @@ enum ThreadFile {
     Status,
 }
 
+fn open_thread_file(pid: u32, id: u32, name: &str) -> Option<File> {
+    File::open(format!("/proc/{pid}/task/{id}/{name}")).ok()
+}
+
 impl Thread {
     fn open(pid: u32, id: u32, resources: &mut Resources) -> Self {
         let mut files = None;
-        if resources.take(FILES_A_THREAD) {
-            files = ThreadFiles::open(pid, id).ok();
+        if resources.take(THREAD_FILES.len()) {
+            // A kernel built without scheduler statistics has no schedstat.
+            files = Some(THREAD_FILES.map(|name| open_thread_file(pid, id, name)))
+                .filter(|[stat, _, status]| stat.is_some() && status.is_some());
             if files.is_none() {
-                resources.give_back(FILES_A_THREAD);
+                resources.give_back(THREAD_FILES.len());
             }
         }
         Self {
@@ -512,28 +510,11 @@ impl Thread {
     }
 
     fn read<'a>(&self, which: ThreadFile, pid: u32, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-        let Some(files) = &self.files else {
-            let name = match which {
-                ThreadFile::Stat => "stat",
-                ThreadFile::Schedstat => "schedstat",
-                ThreadFile::Status => "status",
-            };
-            let file = File::open(format!("/proc/{pid}/task/{}/{name}", self.id)).ok()?;
-            return read_at_start(&file, buffer);
-        };
-        match which {
-            ThreadFile::Stat => read_at_start(&files.stat, buffer),
-            ThreadFile::Schedstat => read_at_start(files.schedstat.as_ref()?, buffer),
-            ThreadFile::Status => read_at_start(&files.status, buffer),
+        let at = which as usize;
+        match &self.files {
+            Some(files) => read_at_start(files[at].as_ref()?, buffer),
+            None => read_at_start(&open_thread_file(pid, self.id, THREAD_FILES[at])?, buffer),
         }
-    }
-}
-
-impl ThreadFiles {
-    fn open(pid: u32, id: u32) -> io::Result<Self> {
-        let open = |name: &str| File::open(format!("/proc/{pid}/task/{id}/{name}"));
-        // A kernel built without scheduler statistics has no schedstat.
-        Ok(Self { stat: open("stat")?, schedstat: open("schedstat").ok(), status: open("status")? })
     }
 }
 

@@ -3,11 +3,11 @@
 //! In: a port or a unix socket, and a process in whose network it is. Out: how many wait, how many
 //! may, and how many were turned away. Reads `/proc` and asks the kernel; connects to nothing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::sock_diag::{Queue, SockDiag, is_in_our_network};
-use super::sockets::{self, ListenAddress, Listener, each_tcp_listener, net_folder};
+use super::sockets::{self, ListenAddress, Listener, net_folder};
 use super::text;
 
 /// Where the queue is looked up.
@@ -103,22 +103,15 @@ fn answering() -> Option<SockDiag> {
     Some(kernel)
 }
 
-/// Over all listeners of the port, from the files of its network.
+/// Over all listeners of the port, from the files of its network. One that cannot be read (the
+/// network is gone) is the same as no listener.
 fn waiting_at(port: u16, folder: &Path) -> Option<u32> {
-    let mut waiting = None;
-    let mut buffer = [0; 4096];
-    for name in ["tcp", "tcp6"] {
-        let mut add = |listener: Listener| {
-            if matches!(listener.address, ListenAddress::Tcp { port: own, .. } if own == port) {
-                waiting = Some(waiting.unwrap_or(0) + listener.queue.unwrap_or(0));
-            }
-        };
-        // A file that cannot be read (the network is gone) is the same as no listener.
-        let read = File::open(folder.join(name))
-            .and_then(|mut file| each_tcp_listener(&mut file, &mut buffer, &mut add));
-        drop(read);
-    }
-    waiting
+    let waiting = |listener: Listener| match listener.address {
+        ListenAddress::Tcp { port: own, .. } if own == port => Some(listener.queue.unwrap_or(0)),
+        _ => None,
+    };
+    let (listeners, _) = sockets::read_from(folder);
+    listeners.into_iter().filter_map(waiting).reduce(|sum, one| sum + one)
 }
 
 fn inode_of(path: &Path, pid: u32) -> Option<u64> {

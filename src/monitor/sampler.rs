@@ -18,10 +18,10 @@ use super::queue::ListenQueue;
 use super::serving::Serving;
 use super::stats::Stats;
 use super::tree::Tree;
-use super::watched::{Seen, Watched};
+use super::watched::Watched;
 use super::{groups, host, text};
 use crate::terms::{
-    BlindSpot, HostUse, InsideRequest, MonitorSecond, ProcessMemory, ProcessUse, Role,
+    BlindSpot, HostUse, InsideRequest, MonitorSecond, ProcessFacts, ProcessMemory, ProcessUse, Role,
 };
 
 /// Which cores are shown.
@@ -308,9 +308,9 @@ impl Sampler {
     }
 }
 
-fn seen<'a>(process: &'a Process, serving: &HashSet<u32>) -> Seen<'a> {
+fn seen<'a>(process: &'a Process, serving: &HashSet<u32>) -> ProcessFacts<'a> {
     let serves = serving.contains(&process.pid);
-    Seen { is_root: process.is_root, title: &process.title, serves }
+    ProcessFacts { is_root: process.is_root, title: &process.title, serves }
 }
 
 /// The id that a process has for itself, which is another one in a container.

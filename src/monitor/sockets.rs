@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -154,38 +154,17 @@ fn unix_row(row: &[u8]) -> Option<Listener> {
     Some(Listener { address: ListenAddress::Unix(path), inode, queue: None, user: None })
 }
 
-/// Calls `each` for the listeners of one `/proc/net/tcp` file. The kernel lists them before all
-/// other sockets, so reading ends there: thousands of closed connections may follow.
-pub(super) fn each_tcp_listener(
-    file: &mut (impl Read + Seek),
-    buffer: &mut [u8],
-    each: &mut dyn FnMut(Listener),
-) -> io::Result<()> {
-    file.rewind()?;
-    let mut kept = 0;
-    let mut is_heading = true;
-    loop {
-        let read = file.read(&mut buffer[kept..])?;
-        let filled = kept + read;
-        let mut done = 0;
-        while let Some(length) = memchr::memchr(b'\n', &buffer[done..filled]) {
-            let row = &buffer[done..done + length];
-            done += length + 1;
-            if std::mem::take(&mut is_heading) {
-                continue;
-            }
-            match tcp_row(row) {
-                Some(Some(listener)) => each(listener),
-                Some(None) => return Ok(()),
-                None => {}
-            }
+/// Adds the listeners of one `/proc/net/tcp` file. The kernel lists them before all other sockets,
+/// so reading ends there: thousands of closed connections may follow.
+fn tcp_listeners(file: impl Read, found: &mut Vec<Listener>) -> io::Result<()> {
+    for row in BufReader::with_capacity(4096, file).split(b'\n').skip(1) {
+        match tcp_row(&row?) {
+            Some(Some(listener)) => found.push(listener),
+            Some(None) => break,
+            None => {}
         }
-        if read == 0 || done == 0 {
-            return Ok(());
-        }
-        buffer.copy_within(done..filled, 0);
-        kept = filled - done;
     }
+    Ok(())
 }
 
 /// Everything that listens, in the network that process `pid` sees.
@@ -227,13 +206,11 @@ fn asked_for() -> io::Result<Vec<Listener>> {
 
 /// All TCP listeners of the network that a folder shows, and why the first of its files could not
 /// be read.
-fn read_from(folder: &Path) -> (Vec<Listener>, Option<io::Error>) {
+pub(super) fn read_from(folder: &Path) -> (Vec<Listener>, Option<io::Error>) {
     let mut found = Vec::new();
-    let mut buffer = [0u8; 4096];
     let mut failure = None;
     for name in ["tcp", "tcp6"] {
-        let read = File::open(folder.join(name))
-            .and_then(|mut file| each_tcp_listener(&mut file, &mut buffer, &mut |l| found.push(l)));
+        let read = File::open(folder.join(name)).and_then(|file| tcp_listeners(file, &mut found));
         // A machine without IPv6 has no tcp6.
         failure = failure.or(read.err().filter(|_| name == "tcp"));
     }
@@ -263,32 +240,15 @@ impl Listener {
     }
 }
 
-/// Which processes hold sockets.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Holders {
-    /// In order of pid.
-    pub pids: Vec<u32>,
-    /// Processes of other users that could not be looked into.
-    pub hidden: usize,
-}
-
-/// The processes that hold any of these sockets.
+/// The processes that hold any of these sockets, in no particular order.
 ///
 /// # Errors
 /// `/proc` cannot be listed.
-pub fn holders(inodes: &BTreeSet<u64>) -> io::Result<Holders> {
-    let mut holders = Holders::default();
-    for pid in super::tree::all_pids()? {
-        match holds(pid, inodes) {
-            Ok(true) => holders.pids.push(pid),
-            Ok(false) => {}
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => holders.hidden += 1,
-            // It ended in the meantime.
-            Err(_) => {}
-        }
-    }
-    holders.pids.sort_unstable();
-    Ok(holders)
+pub fn holders(inodes: &BTreeSet<u64>) -> io::Result<Vec<u32>> {
+    let mut pids = super::tree::all_pids()?;
+    // One that is another user's, or has ended in the meantime, shows nothing.
+    pids.retain(|&pid| holds(pid, inodes).unwrap_or(false));
+    Ok(pids)
 }
 
 pub(super) fn holds(pid: u32, inodes: &BTreeSet<u64>) -> io::Result<bool> {
@@ -298,7 +258,6 @@ pub(super) fn holds(pid: u32, inodes: &BTreeSet<u64>) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Cursor;
 
     const TCP: &str = "  \
         sl  local_address rem_address   st tx_queue rx_queue tr tm->when \
@@ -310,10 +269,9 @@ mod tests {
         2: 0100007F:0BB8 0100007F:9C40 06 00000000:00000000 03:00001770 00000000     0        0 \
         0 3 0000000000000000\n";
 
-    fn read(text: &str, size: usize) -> Vec<Listener> {
+    fn read(file: impl Read) -> Vec<Listener> {
         let mut found = Vec::new();
-        let mut buffer = vec![0; size];
-        each_tcp_listener(&mut Cursor::new(text), &mut buffer, &mut |l| found.push(l)).unwrap();
+        tcp_listeners(file, &mut found).unwrap();
         found
     }
 
@@ -325,21 +283,22 @@ mod tests {
             queue: Some(3),
             user: Some(1000),
         };
-        assert_eq!(read(TCP, 4096)[0], first);
-        assert_eq!(read(TCP, 4096)[1].address.to_string(), "0.0.0.0:2024");
+        assert_eq!(read(TCP.as_bytes())[0], first);
+        assert_eq!(read(TCP.as_bytes())[1].address.to_string(), "0.0.0.0:2024");
     }
 
     #[test]
     fn rows_that_fall_across_two_reads_are_read_whole() {
         for size in [160, 200, 333] {
-            assert_eq!(read(TCP, size), read(TCP, 4096), "buffer of {size}");
+            let (first, second) = TCP.as_bytes().split_at(size);
+            assert_eq!(read(first.chain(second)), read(TCP.as_bytes()), "{size} at first");
         }
     }
 
     #[test]
     fn reading_ends_at_the_first_socket_that_does_not_listen() {
         let late = TCP.lines().nth(1).unwrap();
-        assert_eq!(read(&format!("{TCP}{late}\n"), 4096).len(), 2);
+        assert_eq!(read(format!("{TCP}{late}\n").as_bytes()).len(), 2);
     }
 
     #[test]
@@ -377,10 +336,10 @@ mod tests {
 
     #[test]
     fn a_listener_on_every_address_serves_each_of_them() {
-        let everywhere = &read(TCP, 4096)[1];
+        let everywhere = &read(TCP.as_bytes())[1];
         assert!(everywhere.serves(&"127.0.0.1:2024".parse().unwrap()));
         assert!(everywhere.serves(&":2024".parse().unwrap()));
-        let loopback = &read(TCP, 4096)[0];
+        let loopback = &read(TCP.as_bytes())[0];
         assert!(!loopback.serves(&"10.0.0.1:3000".parse().unwrap()));
         assert!(!loopback.serves(&":3001".parse().unwrap()));
     }

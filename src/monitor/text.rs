@@ -12,6 +12,8 @@ pub(crate) struct Stat<'a> {
     /// As in ps(1): `R` running or runnable, `S` sleeping, `Z` ended but not yet waited for.
     pub state: u8,
     pub parent: u32,
+    /// `None` of one that is just being taken away.
+    pub session: Option<u32>,
     /// Pages touched for the first time, or written to while shared.
     pub minor_faults: u64,
     /// Pages read from a disk.
@@ -34,8 +36,9 @@ pub(crate) fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let mut fields = fields(&text[close + 1..]);
     let state = *fields.next()?.first()?;
     let parent = number(fields.next()?)? as u32;
-    // The parent is field 4 of proc(5), minflt 10, majflt 12, utime 14.
-    let minor_faults = number(fields.nth(5)?)?;
+    // The parent is field 4 of proc(5), the session 6, minflt 10, majflt 12, utime 14.
+    let session = number(fields.nth(1)?).map(|session| session as u32);
+    let minor_faults = number(fields.nth(3)?)?;
     let major_faults = number(fields.nth(1)?)?;
     let user_ticks = number(fields.nth(1)?)?;
     let system_ticks = number(fields.next()?)?;
@@ -46,6 +49,7 @@ pub(crate) fn stat(text: &[u8]) -> Option<Stat<'_>> {
         name,
         state,
         parent,
+        session,
         minor_faults,
         major_faults,
         user_ticks,
@@ -146,23 +150,12 @@ pub(crate) struct Throttled {
 }
 
 pub(crate) fn throttled(cpu_stat: &[u8]) -> Option<Throttled> {
-    let mut periods = 0;
-    let mut throttled = None;
-    let mut nanoseconds = None;
-    for line in lines(cpu_stat) {
-        let mut fields = fields(line);
-        let (Some(key), Some(value)) = (fields.next(), fields.next().and_then(number)) else {
-            continue;
-        };
-        match key {
-            b"nr_periods" => periods = value,
-            b"nr_throttled" => throttled = Some(value),
-            b"throttled_usec" => nanoseconds = Some(value * 1000),
-            b"throttled_time" => nanoseconds = Some(value),
-            _ => {}
-        }
-    }
-    Some(Throttled { periods, throttled: throttled?, ns: nanoseconds? })
+    let us = labelled(cpu_stat, b"\nthrottled_usec ");
+    Some(Throttled {
+        periods: labelled(cpu_stat, b"\nnr_periods ").unwrap_or(0),
+        throttled: labelled(cpu_stat, b"\nnr_throttled ")?,
+        ns: us.map(|us| us * 1000).or_else(|| labelled(cpu_stat, b"\nthrottled_time "))?,
+    })
 }
 
 /// Microseconds in which something waited, since boot, from a pressure file's line "some".
@@ -339,6 +332,7 @@ mod tests {
                 name: b"sh",
                 state: b'S',
                 parent: 11387,
+                session: Some(7391),
                 minor_faults: 120,
                 major_faults: 0,
                 user_ticks: 31,

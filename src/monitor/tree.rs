@@ -4,7 +4,7 @@
 //! In: a root pid. Out: open [`Process`]es. A process once found stays ours when its parent ends
 //! and it is handed to another one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -68,7 +68,6 @@ pub(super) struct Tree {
     scans: u32,
     /// Since the last thorough one.
     looks: u32,
-    thorough_looks: u32,
 }
 
 /// Thread states are read at an interval's end, and once in this many looks after that.
@@ -76,10 +75,6 @@ const LOOKS_A_STATE: u32 = 5;
 
 /// Reading the states of fewer threads than this costs no more than asking the machine.
 const MANY_THREADS: usize = 64;
-
-/// The threads are listed anew once in this many thorough looks, though none seems to have come or
-/// gone: one that ended is noticed when it is looked at, and their number is looked at each time.
-const LOOKS_A_LISTING: u32 = 5;
 
 /// Once in this many scans all strangers are looked at again: their ids may have been given out
 /// anew.
@@ -101,7 +96,6 @@ impl Tree {
             resources: Resources::of_this_process(),
             scans: 0,
             looks: 0,
-            thorough_looks: 0,
         }
     }
 
@@ -116,11 +110,10 @@ impl Tree {
         let may_be_new = thorough || newest.is_none() || newest != self.newest_pid;
         self.newest_pid = newest;
         self.looks = if thorough { 0 } else { self.looks + 1 };
-        self.thorough_looks += u32::from(thorough);
-        // A new thread has a new id as well, and shows in its process's file.
+        // A new thread has a new id as well, and shows in its process's file; one that ended is
+        // noticed when it is looked at.
         let depth = LookDepth {
             reads_stat: may_be_new,
-            lists_threads: thorough && self.thorough_looks.is_multiple_of(LOOKS_A_LISTING),
             states: match self.looks.is_multiple_of(LOOKS_A_STATE) {
                 true => self.states(buffer),
                 false => States::Nothing,
@@ -166,7 +159,7 @@ impl Tree {
         let ours: HashSet<u32> = known.chain(self.adopter).collect();
         self.strangers.retain(|pid| pids.contains(pid));
         pids.retain(|pid| !ours.contains(pid) && !self.strangers.contains(pid));
-        let parents: HashMap<u32, u32> =
+        let parents: Vec<(u32, u32)> =
             pids.iter().filter_map(|&pid| Some((pid, parent_with(pid, buffer)?))).collect();
         let mut members = self.cgroup.as_deref().map(group_members).unwrap_or_default();
         members.extend(&self.roots);
@@ -174,7 +167,8 @@ impl Tree {
             self.add(pid, buffer);
         }
         let added: HashSet<u32> = self.processes.iter().map(|process| process.pid).collect();
-        self.strangers.extend(parents.keys().filter(|pid| !added.contains(pid)));
+        let looked_at = parents.iter().map(|(pid, _)| *pid);
+        self.strangers.extend(looked_at.filter(|pid| !added.contains(pid)));
     }
 
     fn add(&mut self, pid: u32, buffer: &mut [u8]) {
@@ -189,29 +183,29 @@ impl Tree {
     }
 }
 
-/// Which of the processes in `parents` (pid to parent) are ours: members, and children of ours.
-fn descendants(
-    parents: &HashMap<u32, u32>,
-    ours: &HashSet<u32>,
-    members: &HashSet<u32>,
-) -> Vec<u32> {
-    let mut found: HashSet<u32> =
-        parents.keys().copied().filter(|pid| members.contains(pid)).collect();
-    loop {
-        // A chain of new processes is found link by link; ids say nothing about the order.
-        let is_ours = |pid: &u32| ours.contains(pid) || found.contains(pid);
-        let next: Vec<u32> = parents
-            .iter()
-            .filter(|(pid, parent)| !found.contains(pid) && is_ours(parent))
-            .map(|(&pid, _)| pid)
-            .collect();
-        if next.is_empty() {
-            break;
-        }
-        found.extend(next);
-    }
-    let mut found: Vec<u32> = found.into_iter().collect();
+/// Which of the processes in `parents` are ours: members, and those below ours. In order of pid.
+fn descendants(parents: &[(u32, u32)], ours: &HashSet<u32>, members: &HashSet<u32>) -> Vec<u32> {
+    let new = parents.iter().map(|(pid, _)| pid).filter(|pid| members.contains(pid));
+    let mut found = below(ours.iter().chain(new).copied().collect(), parents);
+    found.drain(..ours.len());
     found.sort_unstable();
+    found
+}
+
+/// These processes, then every one below any of them; parents before their children. `parents`:
+/// processes and the parent of each, in any order.
+pub fn below(processes: Vec<u32>, parents: &[(u32, u32)]) -> Vec<u32> {
+    let mut found = processes;
+    let mut next = 0;
+    while let Some(&above) = found.get(next) {
+        for &(pid, parent) in parents {
+            // What is found already is skipped: a reused id must not make a circle.
+            if parent == above && !found.contains(&pid) {
+                found.push(pid);
+            }
+        }
+        next += 1;
+    }
     found
 }
 
@@ -243,14 +237,14 @@ mod tests {
 
     #[test]
     fn a_chain_of_new_processes_is_found_whatever_the_order_of_their_ids() {
-        let parents = HashMap::from([(50, 40), (40, 900), (900, 10), (60, 1), (61, 60)]);
+        let parents = [(50, 40), (40, 900), (900, 10), (60, 1), (61, 60)];
         let found = descendants(&parents, &HashSet::from([10]), &HashSet::new());
         assert_eq!(found, [40, 50, 900]);
     }
 
     #[test]
     fn the_root_and_members_of_the_group_are_ours_without_an_ancestor() {
-        let parents = HashMap::from([(7, 1), (8, 1), (9, 8)]);
+        let parents = [(7, 1), (8, 1), (9, 8)];
         let found = descendants(&parents, &HashSet::new(), &HashSet::from([8, 77]));
         assert_eq!(found, [8, 9]);
     }

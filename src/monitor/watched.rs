@@ -6,19 +6,10 @@ use std::path::PathBuf;
 
 use super::group_use::GroupFolders;
 use super::stats::StatsSource;
-use crate::terms::Role;
-
-/// One process, as far as its role shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen<'a> {
-    pub is_root: bool,
-    pub title: &'a str,
-    /// It holds a socket on which the server listens, and none of its children does.
-    pub serves: bool,
-}
+use crate::terms::{ProcessFacts, Role};
 
 /// Tells a process's role.
-pub type RoleOf = Box<dyn Fn(Seen<'_>) -> Role + Send>;
+pub type RoleOf = Box<dyn Fn(ProcessFacts<'_>) -> Role + Send>;
 
 /// What to watch.
 pub struct Watched {

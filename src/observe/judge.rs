@@ -158,9 +158,9 @@ fn trend(figure: FigureKind, (a, b): (&Observed, &Observed), log: f64) -> Option
     let slope = common_slope(&groups, 0.80).filter(|it| it.low > 0.0 || it.high < 0.0)?;
     let middle =
         |days: &[(f64, f64)]| days.iter().map(|day| day.0).sum::<f64>() / days.len().max(1) as f64;
-    let explained = slope.per_step * (middle(&of_b) - middle(&of_a));
+    let explained = slope.value * (middle(&of_b) - middle(&of_a));
     (explained / log >= 0.5)
-        .then(|| ChangeReason::TrendExplains { figure, daily_ratio: slope.per_step.exp() })
+        .then(|| ChangeReason::TrendExplains { figure, daily_ratio: slope.value.exp() })
 }
 
 /// For each span of 24 hours its day, counted from 1970, and the mean of its logarithms.

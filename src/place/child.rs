@@ -5,12 +5,16 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
+use std::os::unix::process::parent_id;
 use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, set_parent_process_death_signal, waitid,
+};
 
 /// Between two looks whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
@@ -34,6 +38,14 @@ pub fn given(input: &[u8]) -> io::Result<Stdio> {
     file.write_all(input)?;
     file.rewind()?;
     Ok(file.into())
+}
+
+/// Asks the kernel to kill this process when the one that started it ends. Allowed between fork and
+/// exec.
+pub fn die_with(parent: u32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have ended before we asked.
+    if parent_id() == parent { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
 /// Waits for the end of a process; `None`: it was given up and ended, as [`end`] does it.

@@ -6,11 +6,18 @@ use std::path::{Path, PathBuf};
 
 use super::app_error::{AppError, read};
 use super::bundle::{self, Bundle};
-use super::{node, php, python};
+use super::{node, python};
 use crate::server::{App, Framework};
 
 /// The file every Rack server starts from.
 const RACKUP: &str = "config.ru";
+
+/// The page of a PHP app that answers for all others.
+const FRONT: &str = "index.php";
+
+/// The folder with a PHP app's pages, below its own: what nearly all frameworks call it, then the
+/// names that some have; a site without a framework is all pages.
+const PAGES: [&str; 5] = ["public", "web", "webroot", "pub", "."];
 
 /// Folders that hold no app to tune: dependencies, builds, and the dummy apps of tests.
 const SKIPPED: [&str; 10] = [
@@ -114,7 +121,7 @@ const PYTHON: [Framework; 2] = [Framework::Wsgi, Framework::Asgi];
 fn in_other_language(folder: &Path, hint: AppHint<'_>) -> Result<Option<App>, AppError> {
     // First: many PHP apps have a package.json for their pages' scripts.
     if hint.allows(&[Framework::Php])
-        && let Some(app) = php::recognise(folder)
+        && let Some(app) = php_app(folder)
     {
         return Ok(Some(app));
     }
@@ -124,6 +131,12 @@ fn in_other_language(folder: &Path, hint: AppHint<'_>) -> Result<Option<App>, Ap
         return Ok(Some(app));
     }
     if hint.allows(&[Framework::Node]) { node::recognise(folder) } else { Ok(None) }
+}
+
+/// The PHP app in this very folder; `None`: there is none.
+fn php_app(folder: &Path) -> Option<App> {
+    let pages = PAGES.iter().find(|pages| folder.join(pages).join(FRONT).is_file())?;
+    Some(App::new(folder, Framework::Php, pages))
 }
 
 /// The app that starts from what the user names.

@@ -4,14 +4,13 @@
 //! In: the settings. Out: what was asked for, checked as far as the texts go. Reads the file that
 //! says what pods are to be like, if one does; no cluster is asked.
 
+use std::fs;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use super::cluster_error::ClusterError;
 use super::cuts;
 use super::error::{PlanError, Problem};
 use super::options::Key;
-use super::pod_template::pod_template;
 use super::settings::{Given, Settings, Sourced};
 use crate::place::kubernetes::Template;
 use crate::terms::{Bytes, Cores, PlanSource};
@@ -71,7 +70,7 @@ pub struct AskedCluster {
 }
 
 /// Where trials run.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
     Local,
     Kubernetes,
@@ -89,22 +88,6 @@ const UNNAMED: &str = "NAME";
 /// What is said of a server that we start.
 pub const STARTED_HERE: [Key; 7] =
     [Key::Start, Key::StopSignal, Key::Server, Key::Entry, Key::Proxy, Key::Probe, Key::User];
-
-/// What a Deployment has itself, or is by itself, besides.
-const OF_DEPLOYMENT: [Key; 9] = [
-    Key::Cpus,
-    Key::Memory,
-    Key::Image,
-    Key::ImagePullPolicy,
-    Key::Port,
-    Key::Pods,
-    Key::CpusPerPod,
-    Key::Parallel,
-    Key::PodTemplate,
-];
-
-/// What only a Deployment of the user's has.
-const OF_IMAGE: [Key; 1] = [Key::Service];
 
 /// What has no meaning without an image.
 pub const FOR_IMAGES: [Key; 6] =
@@ -137,27 +120,27 @@ const GENERATOR_CPUS: RangeInclusive<f64> = 0.001..=64.0;
 /// that send its load.
 pub fn asked_cluster(settings: &Settings<'_>) -> Result<Option<AskedCluster>, PlanError> {
     let place = settings.get(Key::Place);
-    let chosen = place.as_ref().map(|given| given.choice(&PLACES)).transpose()?;
-    let is_there = chosen.map(|it| it.value);
+    let is_there = settings.value(Key::Place, |given| given.choice(&PLACES))?;
     let (deployment, image) = (settings.get(Key::Deployment), settings.get(Key::Image));
     match (deployment, image, &place, is_there) {
         (None, None, Some(place), Some(Where::Kubernetes)) => {
-            Err(place.problem(ClusterError::DeploymentMissing))
+            Err(place.problem(Problem::DeploymentMissing))
         }
         (None, None, ..) => {
-            settings.refuse(&FOR_IMAGES, ClusterError::NoImage)?;
-            settings.refuse(&FOR_CLUSTERS, ClusterError::NoDeployment)?;
+            settings.refuse(&FOR_IMAGES, Problem::NoImage)?;
+            settings.refuse(&FOR_CLUSTERS, Problem::NoDeployment)?;
             Ok(None)
         }
-        (.., Some(place), Some(Where::Local)) => Err(place.problem(ClusterError::NotHere)),
+        (.., Some(place), Some(Where::Local)) => Err(place.problem(Problem::DeploymentNotHere)),
         (Some(deployment), ..) => {
-            settings.refuse(&STARTED_HERE, ClusterError::OfDeployment)?;
-            settings.refuse(&OF_DEPLOYMENT, ClusterError::OfDeployment)?;
+            settings.refuse(&STARTED_HERE, Problem::OfDeployment)?;
+            settings.refuse(&[Key::Cpus, Key::Memory, Key::Image], Problem::OfDeployment)?;
+            settings.refuse(&FOR_IMAGES, Problem::OfDeployment)?;
             cluster_of(settings, &deployment, None).map(Some)
         }
         (None, Some(image), ..) => {
-            settings.refuse(&STARTED_HERE, ClusterError::OfImage)?;
-            settings.refuse(&OF_IMAGE, ClusterError::OfImage)?;
+            settings.refuse(&STARTED_HERE, Problem::OfImage)?;
+            settings.refuse(&[Key::Service], Problem::OfImage)?;
             let own = own_pods(settings, &image)?;
             cluster_of(settings, &image, Some(own)).map(Some)
         }
@@ -166,17 +149,17 @@ pub fn asked_cluster(settings: &Settings<'_>) -> Result<Option<AskedCluster>, Pl
 
 fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanError> {
     let port = settings.get(Key::Port);
-    let port = port.ok_or_else(|| image.problem(ClusterError::PortMissing))?;
+    let port = port.ok_or_else(|| image.problem(Problem::PortMissing))?;
     let (Some(cpus), Some(memory)) = (settings.get(Key::Cpus), settings.get(Key::Memory)) else {
-        return Err(image.problem(ClusterError::LimitsMissing));
+        return Err(image.problem(Problem::LimitsMissing));
     };
     let cores = cpus.read(str::parse::<Cores>)?.value;
     let memory = memory.read(str::parse::<Bytes>)?.value;
-    let policy = value_of(settings, Key::ImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
-    let container = value_of(settings, Key::Container, |given| given.read(name))?;
+    let policy = settings.value(Key::ImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
+    let container = settings.value(Key::Container, |given| given.read(name))?;
     let template = pod_template(settings, container.as_deref())?;
     if template.is_none() {
-        settings.refuse(&[Key::Container], ClusterError::NoTemplate)?;
+        settings.refuse(&[Key::Container], Problem::NoTemplate)?;
     }
     Ok(OwnPods {
         image: image.read(not_empty)?.value,
@@ -191,18 +174,36 @@ fn own_pods(settings: &Settings<'_>, image: &Given<'_>) -> Result<OwnPods, PlanE
     })
 }
 
+/// What the file of `--pod-template` says that pods are to be like; `None`: there is none.
+/// `container`: the name of the one that runs the app, where that was given.
+fn pod_template(
+    settings: &Settings<'_>,
+    container: Option<&str>,
+) -> Result<Option<Template>, PlanError> {
+    let Some(file) = settings.path(Key::PodTemplate) else { return Ok(None) };
+    let path = file.value;
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(source) => return Err(PlanError::Unreadable { path, source }),
+    };
+    match Template::read(&text, container) {
+        Ok(template) => Ok(Some(template)),
+        Err(source) => Err(PlanError::PodTemplate { path, source }),
+    }
+}
+
 /// `subject`: the Deployment's name, or of pods of our own their image.
 fn cluster_of(
     settings: &Settings<'_>,
     subject: &Given<'_>,
     own: Option<OwnPods>,
 ) -> Result<AskedCluster, PlanError> {
-    let named = |key: Key| value_of(settings, key, |given| given.read(name));
+    let named = |key: Key| settings.value(key, |given| given.read(name));
     let image = settings.get(Key::GeneratorImage);
-    let image = image.ok_or_else(|| subject.problem(ClusterError::ImageMissing))?;
+    let image = image.ok_or_else(|| subject.problem(Problem::GeneratorImageMissing))?;
     let generators = settings.get(Key::Generators);
     let policy =
-        value_of(settings, Key::GeneratorImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
+        settings.value(Key::GeneratorImagePullPolicy, |given| given.choice(&PULL_POLICIES))?;
     let described = own.as_ref().and_then(|own| own.template.as_ref()?.container.clone());
     let cluster = Cluster {
         deployment: match &own {
@@ -213,14 +214,14 @@ fn cluster_of(
         container: named(Key::Container)?.or(described),
         service: named(Key::Service)?,
         namespace: named(Key::Namespace)?,
-        context: value_of(settings, Key::Context, |given| given.read(not_empty))?,
+        context: settings.value(Key::Context, |given| given.read(not_empty))?,
         generator_image: image.read(not_empty)?.value,
         generator_pull_policy: policy.map(str::to_string),
         generators: match &generators {
             Some(given) => given.number(1, MOST_GENERATORS)?.value as u16,
             None => 1,
         },
-        generator_cpus: value_of(settings, Key::GeneratorCpus, cores)?.map_or(1.0, Cores::get),
+        generator_cpus: settings.value(Key::GeneratorCpus, cores)?.map_or(1.0, Cores::get),
     };
     Ok(AskedCluster {
         cluster,
@@ -230,17 +231,8 @@ fn cluster_of(
     })
 }
 
-/// A setting's value, where it was given.
-fn value_of<T>(
-    settings: &Settings<'_>,
-    key: Key,
-    read: impl FnOnce(&Given<'_>) -> Result<Sourced<T>, PlanError>,
-) -> Result<Option<T>, PlanError> {
-    settings.get(key).map(|given| read(&given).map(|it| it.value)).transpose()
-}
-
 /// A name of an object.
-fn name(text: &str) -> Result<String, ClusterError> {
+fn name(text: &str) -> Result<String, Problem> {
     let name = not_empty(text)?;
     let is_border = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_part = |c: char| is_border(c) || c == '-' || c == '.';
@@ -248,12 +240,12 @@ fn name(text: &str) -> Result<String, ClusterError> {
         && name.chars().all(is_part)
         && name.starts_with(is_border)
         && name.ends_with(is_border);
-    if is_name { Ok(name) } else { Err(ClusterError::Name) }
+    if is_name { Ok(name) } else { Err(Problem::ObjectName) }
 }
 
-fn not_empty(text: &str) -> Result<String, ClusterError> {
+fn not_empty(text: &str) -> Result<String, Problem> {
     let text = text.trim();
-    if text.is_empty() { Err(ClusterError::Empty) } else { Ok(text.to_string()) }
+    if text.is_empty() { Err(Problem::NameEmpty) } else { Ok(text.to_string()) }
 }
 
 fn cores(given: &Given<'_>) -> Result<Sourced<Cores>, PlanError> {

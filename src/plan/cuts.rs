@@ -4,7 +4,6 @@
 //! In: the settings. Out: numbers of pods, changes, and numbers of workers that all of them can
 //! share. Only computes.
 
-use super::cluster_error::ClusterError;
 use super::error::{PlanError, Problem};
 use super::options::Key;
 use super::range::parse_counts;
@@ -37,18 +36,18 @@ pub fn asked(settings: &Settings<'_>, cores: Cores, memory: Bytes) -> Result<Vec
             let mut cuts = sizes.read(|text| by_size(text, cores))?.value;
             cuts.retain(|pods| numbers.contains(pods));
             if cuts.is_empty() {
-                return Err(sizes.problem(ClusterError::NotAmongPods));
+                return Err(sizes.problem(Problem::NotAmongPods));
             }
             cuts
         }
     };
     if cuts.len() > MOST_CUTS || together(&cuts) > MOST_TOGETHER {
-        return Err(given.problem(ClusterError::Cuts { most: MOST_CUTS, workers: MOST_TOGETHER }));
+        return Err(given.problem(Problem::Cuts { most: MOST_CUTS, workers: MOST_TOGETHER }));
     }
     let most = f64::from(cuts[cuts.len() - 1]);
     let is_enough =
         cores.get() / most >= LEAST_CORES && memory.0 as f64 / most >= LEAST_MEMORY.0 as f64;
-    if is_enough { Ok(cuts) } else { Err(given.problem(ClusterError::TooThin)) }
+    if is_enough { Ok(cuts) } else { Err(given.problem(Problem::TooThin)) }
 }
 
 /// What says how the app is cut; `None`: it runs in one pod.
@@ -66,7 +65,7 @@ fn by_number(text: &str, cores: Cores) -> Result<Vec<u16>, Problem> {
     let is_shared = |pods: u16| pods == 1 || is_whole(cores.get() / f64::from(pods));
     cuts.retain(|pods| named.contains(pods) || is_shared(*pods));
     if cuts.is_empty() || (cuts == [1] && !is_one) {
-        return Err(ClusterError::NoUsualShare { cores: cores.to_string() }.into());
+        return Err(Problem::NoUsualShare { cores: cores.to_string() });
     }
     Ok(cuts)
 }
@@ -79,7 +78,7 @@ fn by_size(text: &str, cores: Cores) -> Result<Vec<u16>, Problem> {
         let pods = cores.get() / each.get();
         if !is_whole(pods) {
             let (size, cores, fitting) = (each.to_string(), cores.to_string(), sizes(cores));
-            return Err(ClusterError::NotDivided { size, cores, fitting }.into());
+            return Err(Problem::NotDivided { size, cores, fitting });
         }
         cuts.push(pods.round() as u16);
     }
@@ -133,11 +132,11 @@ pub fn shared(usual: Vec<u16>, cuts: &[u16]) -> Vec<u16> {
 
 /// # Errors
 /// Some of these workers cannot be shared.
-pub fn check(workers: &[u16], cuts: &[u16]) -> Result<(), ClusterError> {
+pub fn check(workers: &[u16], cuts: &[u16]) -> Result<(), Problem> {
     let together = together(cuts);
     let pairs = workers.iter().flat_map(|workers| cuts.iter().map(move |pods| (*workers, *pods)));
     match pairs.into_iter().find(|(workers, pods)| workers % pods != 0) {
-        Some((workers, pods)) => Err(ClusterError::NotShared { workers, pods, together }),
+        Some((workers, pods)) => Err(Problem::NotShared { workers, pods, together }),
         None => Ok(()),
     }
 }
@@ -152,7 +151,7 @@ mod tests {
         assert_eq!(shared((1..=8).collect(), &[1, 2]), [2, 4, 6, 8]);
         assert_eq!(shared(vec![1, 2], &[1, 3]), [3]);
         assert_eq!(check(&[4, 8], &[1, 2, 4]), Ok(()));
-        let refused = ClusterError::NotShared { workers: 6, pods: 4, together: 4 };
+        let refused = Problem::NotShared { workers: 6, pods: 4, together: 4 };
         assert_eq!(check(&[4, 6], &[1, 2, 4]), Err(refused));
     }
 
@@ -174,8 +173,8 @@ mod tests {
         }
         // One way alone is none to choose from, and was not asked for.
         for (cores, text) in [(8.0, "5..7"), (7.5, "1..8"), (1.0, "1..4"), (8.0, "1,5..7")] {
-            let none = ClusterError::NoUsualShare { cores: cores.to_string() };
-            assert_eq!(of(cores, text), Err(none.into()), "{text} of {cores}");
+            let none = Problem::NoUsualShare { cores: cores.to_string() };
+            assert_eq!(of(cores, text), Err(none), "{text} of {cores}");
         }
         assert!(of(8.0, "1..").is_err());
     }

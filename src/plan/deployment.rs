@@ -145,7 +145,7 @@ impl Deployment {
             self.variables.clear();
             return;
         }
-        let (programs, names) = (programs_of(adapter), adapter.flag_names());
+        let (programs, names) = (programs_of(adapter), adapter.about().flag_names);
         let given = |name: &str| app.env.get(name).cloned().or_else(|| given(name));
         // What starts the server under another name gives it no such flags.
         let starts = |it: &&Command| it.starts(&programs) || it.starts(&["rails", "rackup"]);
@@ -199,7 +199,7 @@ impl Deployment {
     /// The configuration file that a command gives this server: one of the app's, relative to its
     /// folder.
     pub fn config_of(&self, folder: &Path, adapter: &dyn Adapter) -> Option<PathBuf> {
-        let (programs, names) = (programs_of(adapter), adapter.flag_names());
+        let (programs, names) = (programs_of(adapter), adapter.about().flag_names);
         let starts = self.commands.iter().find(|command| command.starts(&programs));
         let own = starts.into_iter().flat_map(|command| command.behind(&programs));
         own.chain(self.more_of(names).map(|it| it.words)).find_map(|words| {
@@ -263,7 +263,7 @@ impl Command {
 
 /// All programs that start it with its own flags.
 fn programs_of(adapter: &dyn Adapter) -> Vec<&'static str> {
-    [adapter.about().programs, adapter.flag_names().through].concat()
+    [adapter.about().programs, adapter.about().flag_names.through].concat()
 }
 
 /// What each says, with the shell scripts of the app that it runs. What a host runs an image with
@@ -318,7 +318,7 @@ fn is_size(name: &str, value: &str) -> bool {
 
 /// Is this a variable that has more flags for a server?
 fn has_flags(name: &str) -> bool {
-    ADAPTERS.iter().any(|adapter| adapter.flag_names().variable == Some(name))
+    ADAPTERS.iter().any(|adapter| adapter.about().flag_names.variable == Some(name))
 }
 
 fn value(variables: &Variables, name: &str) -> Option<String> {

@@ -6,11 +6,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::app_error::{AppError, listed};
-use super::cluster_error::ClusterError;
 use super::header::HeaderError;
 use super::range::RangeError;
-use super::remote_error::RemoteError;
-use super::start_error::StartError;
 use super::variable::VariableError;
 use super::written_knob::WrittenError;
 use crate::place::kubernetes::TemplateError;
@@ -112,12 +109,6 @@ pub enum Problem {
     #[error(transparent)]
     Variable(#[from] VariableError),
     #[error(transparent)]
-    Start(#[from] StartError),
-    #[error(transparent)]
-    Cluster(#[from] ClusterError),
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
-    #[error(transparent)]
     Knob(#[from] WrittenError),
     #[error("it must lie between {least} and {most}")]
     Bounds { least: String, most: String },
@@ -202,6 +193,39 @@ pub enum Problem {
          where the number belongs, or in a variable such as --env {variable}={{{place}}}"
     )]
     NoPlace { place: &'static str, variable: &'static str },
+    #[error("it is empty; write for example 'bin/serve --workers {{workers}} --port {{port}}'")]
+    StartEmpty,
+    #[error("a quotation mark in it is never closed")]
+    OpenQuote,
+    #[error(
+        "{{{name}}} is no place that can be filled in{}; there are {}",
+        close.map_or_else(String::new, |close| format!(" (did you mean {{{close}}}?)")),
+        all_places(known)
+    )]
+    UnknownPlace { name: String, close: Option<&'static str>, known: &'static [&'static str] },
+    #[error(
+        "it does not say where to listen: write {{port}} where the port belongs, such as \
+         --port {{port}}; for a server that reads the variable PORT give it --env PORT={{port}}; \
+         a server that listens on a unix socket needs {{socket}}"
+    )]
+    NoAddress,
+    #[error("it has both {{port}} and {{socket}}; keep the one on which requests are answered")]
+    TwoAddresses,
+    #[error(
+        "no shell is started, so '{word}' would be a plain word; write `sh -c 'exec ...'` around \
+         it where a shell is needed"
+    )]
+    NeedsShell { word: String },
+    #[error("no shell is started, so $PORT would stay as it is; write {{port}}")]
+    ShellPort,
+    #[error("'{name}=...' before a command is a shell's; give it as --env '{name}=...'")]
+    Assignment { name: String },
+    #[error("{program} is not in any folder of PATH, nor in {}", folder.display())]
+    NoProgram { program: String, folder: PathBuf },
+    #[error("{program} is in {}, where it is looked for only as ./{program}", folder.display())]
+    NotInPath { program: String, folder: PathBuf },
+    #[error("{} is no program that may be run; 'chmod +x' makes it one", path.display())]
+    NotExecutable { path: PathBuf },
     #[error(
         "it needs the rate to be served; give it with --rate, such as --rate 120/s, or ask for the \
          highest capacity"
@@ -224,6 +248,117 @@ pub enum Problem {
     AllFree,
     #[error("it is no signal; choose {}, or a number from 1 to 31", names.join(", "))]
     Signal { names: Vec<&'static str> },
+    #[error(
+        "a Deployment of the cluster or an image is needed, such as --deployment shop, or --image \
+         registry.internal/shop:1"
+    )]
+    DeploymentMissing,
+    #[error("pods are made of an image with what that has itself; leave this out")]
+    OfImage,
+    #[error("it is not known where its app answers; say it, such as --port 3000")]
+    PortMissing,
+    #[error("its pods need limits to be measured with; give --cpus 1 --memory 512MiB, say")]
+    LimitsMissing,
+    #[error("--deployment names one of a cluster; write kubernetes, or leave one of the two out")]
+    DeploymentNotHere,
+    #[error(
+        "a Deployment is measured with what it has itself; leave this out, or --deployment to tune \
+         an app on this machine"
+    )]
+    OfDeployment,
+    #[error("it is for a Deployment of a cluster; name that with --deployment, or leave this out")]
+    NoDeployment,
+    #[error("it is for an image that is tuned in a cluster; name that with --image")]
+    NoImage,
+    #[error("it names a container in the file of --pod-template; give that, or leave this out")]
+    NoTemplate,
+    #[error(
+        "its load is sent by pods of the cluster, of an image of sweetspot; give one that the \
+         cluster's nodes can pull, such as --generator-image registry.internal/sweetspot:1"
+    )]
+    GeneratorImageMissing,
+    #[error(
+        "it is no name that Kubernetes has; a-z, 0-9, '-' and '.' may stand in it, at most 253, \
+         with a letter or digit first and last"
+    )]
+    ObjectName,
+    #[error("it is empty; write what it is called, or leave it out")]
+    NameEmpty,
+    #[error(
+        "no variable has {{{place}}} to fill in, so nothing would change; give one that the app \
+         follows, such as --env {variable}={{{place}}}"
+    )]
+    NoPlaceInVariables { place: &'static str, variable: &'static str },
+    #[error(
+        "at most {most} ways to cut the app are tried, with numbers of pods that at most {workers} \
+         workers can be shared by evenly, such as 1,2,4"
+    )]
+    Cuts { most: usize, workers: u16 },
+    #[error(
+        "no number of this range above 1 shares {cores} cores so that each pod has whole ones; \
+         name numbers one by one, such as 1,2,4"
+    )]
+    NoUsualShare { cores: String },
+    #[error(
+        "{cores} cores make no whole number of pods with {size} each; sizes that divide them: \
+         {fitting}"
+    )]
+    NotDivided { size: String, cores: String, fitting: String },
+    #[error(
+        "none of the numbers of pods that follow from it is among those of --pods; leave one of \
+         the two out"
+    )]
+    NotAmongPods,
+    #[error("each pod would have less than 0.01 cores or 16 MiB; cut it into fewer, or give more")]
+    TooThin,
+    #[error(
+        "{pods} pods cannot share {workers} evenly; workers are those of all pods together: write \
+         multiples of {together}, or leave them out"
+    )]
+    NotShared { workers: u16, pods: u16, together: u16 },
+    #[error(
+        "it is for an app that runs elsewhere; give --apply, the command that changes it, --kamal \
+         or --ecs"
+    )]
+    NoApply,
+    #[error(
+        "an app that runs elsewhere is started by whoever runs it; leave this out, or --apply, \
+         --kamal and --ecs to tune an app that sweetspot starts"
+    )]
+    OfRemote,
+    #[error("it is not known where the app answers; say it, such as --url http://app1:3000")]
+    UrlMissing,
+    #[error(
+        "nothing would put the app back; give --restore, a command that has it run as it did \
+         before, whatever was applied"
+    )]
+    RestoreMissing,
+    #[error("it is not known what the app may use there; say it, such as --cpus 4 --memory 8GiB")]
+    MachineMissing,
+    #[error("it is empty; write a command, or leave it out")]
+    CommandEmpty,
+    #[error(
+        "nothing in it would change: write {{workers}} or {{threads}} where the numbers belong, \
+         such as \"ssh app1 sudo shop-setting WEB_CONCURRENCY={{workers}}\""
+    )]
+    NoPlaces,
+    /// Of a URL or a host.
+    #[error("{0}")]
+    Address(String),
+    #[error("a path in it would be left out; say what is asked for with --target")]
+    PathInUrl,
+    #[error("user and password in it would not be sent; give -H 'Authorization: ...'")]
+    UserInUrl,
+    #[error("it is no setting; write workers x threads, such as 2x5")]
+    Configuration,
+    #[error("the app is changed and put back without it; leave this out, or {by}")]
+    HasOwn { by: &'static str },
+    #[error("it is no name of a service; write CLUSTER/SERVICE, such as prod/shop")]
+    Service,
+    #[error("there is no {}; type it in the app's folder, or name that with --app", path.display())]
+    NoKamal { path: PathBuf },
+    #[error("it is no name of a destination; write it as kamal's --destination takes it")]
+    Destination,
 }
 
 fn shown(at: &Origin, value: &Option<String>) -> String {
@@ -240,4 +375,10 @@ fn did_you_mean(close: Option<&'static str>) -> String {
 
 fn of_table(table: &Option<&'static str>) -> String {
     table.map_or_else(|| "keys".to_string(), |table| format!("keys of [[{table}]]"))
+}
+
+/// Two with `and` between them, more as a list.
+fn all_places(known: &[&str]) -> String {
+    let between = if known.len() == 2 { " and " } else { ", " };
+    known.iter().map(|place| format!("{{{place}}}")).collect::<Vec<_>>().join(between)
 }

@@ -48,6 +48,13 @@ pub struct PlanFile {
     pub knobs: Vec<Located<Written>>,
 }
 
+impl PlanFile {
+    /// A setting that stands on this line.
+    pub fn at(&self, key: Key, line: usize) -> Origin {
+        Origin::Plan { path: self.path.clone(), line, key: key.name().to_string() }
+    }
+}
+
 /// Reads the plan file `path` names; errors call it `shown`.
 ///
 /// # Errors

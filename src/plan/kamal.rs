@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::deployment::uncommented;
 use super::elsewhere::{Commands, quoted, shell_quoted};
-use super::remote_error::RemoteError;
+use super::error::Problem;
 
 /// Read by Kamal in place of the user's.
 const OVERRIDE: &str = include_str!("kamal/deploy.yml.erb");
@@ -45,7 +45,7 @@ pub fn commands(
     destination: Option<&str>,
     folder: &Path,
     beside: &Path,
-) -> Result<Commands, RemoteError> {
+) -> Result<Commands, Problem> {
     let found = find(destination, folder)?;
     let ours = beside.join("kamal");
     let mut files = vec![
@@ -90,14 +90,14 @@ pub fn commands(
     })
 }
 
-fn find(destination: Option<&str>, folder: &Path) -> Result<Found, RemoteError> {
+fn find(destination: Option<&str>, folder: &Path) -> Result<Found, Problem> {
     let own = destination.map(|name| format!("config/deploy.{name}.yml"));
     let names = [Some(CONFIG.to_string()), own];
     let files: Vec<PathBuf> = names.into_iter().flatten().map(|it| folder.join(it)).collect();
     let mut role = ROLE.to_string();
     for path in &files {
         let text = fs::read_to_string(path);
-        let text = text.map_err(|_| RemoteError::NoKamal { path: path.clone() })?;
+        let text = text.map_err(|_| Problem::NoKamal { path: path.clone() })?;
         let named = text.lines().filter_map(|line| line.strip_prefix("primary_role:")).next_back();
         let named = named.and_then(|it| uncommented(it).next());
         let named = named.map(|it| it.trim_matches(['"', '\'']).to_string());
@@ -117,9 +117,9 @@ fn find(destination: Option<&str>, folder: &Path) -> Result<Found, RemoteError> 
 ///
 /// # Errors
 /// It is none.
-pub fn name(text: &str) -> Result<String, RemoteError> {
+pub fn name(text: &str) -> Result<String, Problem> {
     let text = text.trim();
-    is_name(text).then(|| text.to_string()).ok_or(RemoteError::Destination)
+    is_name(text).then(|| text.to_string()).ok_or(Problem::Destination)
 }
 
 /// A part of a file's name and of a command.
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    fn commands_of(folder: &Path, destination: Option<&str>) -> Result<Commands, RemoteError> {
+    fn commands_of(folder: &Path, destination: Option<&str>) -> Result<Commands, Problem> {
         commands(destination, folder, Path::new("/store dir"))
     }
 

@@ -5,9 +5,9 @@ mod ready_made;
 
 use std::collections::BTreeMap;
 
-use super::error::{Origin, PlanError, Problem};
+use super::error::{Origin, PlanError};
 use super::options::Key;
-use super::settings::{Settings, Sourced, source_of};
+use super::settings::{Given, Settings, Sourced, flag, hidden, source_of};
 use super::variable::check_variable;
 use super::written_knob::{Subject, Written, WrittenError};
 use crate::server::command::{Runs, has_place};
@@ -30,11 +30,7 @@ pub fn knobs(
 ) -> Result<Vec<Sourced<Vec<Change>>>, PlanError> {
     let mut knobs: Vec<Sourced<Vec<Change>>> = Vec::new();
     for (at, written) in written(settings)? {
-        let problem = |error: WrittenError| PlanError::Value {
-            at: at.clone(),
-            value: None,
-            problem: Box::new(Problem::Knob(error)),
-        };
+        let problem = |error: WrittenError| hidden(at.clone(), error);
         for changes in changes(&written, app, adapter).map_err(problem)? {
             let earlier = || knobs.iter().flat_map(|knob| &knob.value);
             let all = || others.iter().chain(earlier()).chain(&changes);
@@ -44,7 +40,7 @@ pub fn knobs(
             if let Some(change) = known.find(is_twice) {
                 return Err(problem(WrittenError::Repeated { change: change.name.clone() }));
             }
-            let has_as_many = |change: &&Change| server::pods::cpus_of(change) == Some(cores);
+            let has_as_many = |it: &&Change| server::pods::cpus_in(&it.settings) == Some(cores);
             if let Some(change) = changes.iter().find(has_as_many) {
                 return Err(problem(WrittenError::AsItIs { change: change.name.clone() }));
             }
@@ -58,22 +54,12 @@ pub fn knobs(
 }
 
 fn written(settings: &Settings<'_>) -> Result<Vec<(Origin, Written)>, PlanError> {
-    let given = settings.typed.all(Key::Knob);
-    if !given.is_empty() {
-        let flag = || Origin::Flag { name: Key::Knob.name() };
-        let read = |text: &String| match typed(text) {
-            Ok(written) => Ok((flag(), written)),
-            Err(error) => Err(PlanError::Value {
-                at: flag(),
-                value: Some(text.clone()),
-                problem: Box::new(Problem::Knob(error)),
-            }),
-        };
-        return given.iter().map(read).collect();
+    if settings.typed.has(Key::Knob) {
+        let read = |given: Given<'_>| given.read(typed).map(|it| (flag(Key::Knob), it.value));
+        return settings.typed_all(Key::Knob).map(read).collect();
     }
     let Some(file) = &settings.file else { return Ok(Vec::new()) };
-    let key = Key::Knob.name();
-    let at = |line| Origin::Plan { path: file.path.clone(), line, key: key.to_string() };
+    let at = |line| file.at(Key::Knob, line);
     Ok(file.knobs.iter().map(|knob| (at(knob.line), knob.value.clone())).collect())
 }
 

@@ -6,18 +6,15 @@
 use std::collections::BTreeMap;
 
 use super::cluster::asked_cluster;
-use super::cluster_error::ClusterError;
 use super::deployment::Deployment;
-use super::error::{Origin, PlanError, Problem};
+use super::error::{PlanError, Problem};
 use super::options::Key;
 use super::record::Subject;
-use super::settings::{Settings, Sourced, flag, hidden};
+use super::settings::{Settings, Sourced, hidden};
 use super::start;
-use super::suggest::closest;
-use crate::server::command::{has_place, places};
+use crate::server::command::has_place;
 use crate::server::pods::{PodTemplate, uses};
 use crate::server::{App, FOR_PODS, Framework, Proxy};
-use crate::terms::PlanSource;
 
 /// What is filled in for each configuration.
 pub const PLACES: [&str; 2] = ["workers", "threads"];
@@ -29,9 +26,9 @@ const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
 
 /// Several numbers of something that no variable has a place for.
 pub const NO_WORKERS: Problem =
-    Problem::Cluster(ClusterError::NoPlace { place: "workers", variable: WEB_CONCURRENCY });
+    Problem::NoPlaceInVariables { place: "workers", variable: WEB_CONCURRENCY };
 pub const NO_THREADS: Problem =
-    Problem::Cluster(ClusterError::NoPlace { place: "threads", variable: RAILS_MAX_THREADS });
+    Problem::NoPlaceInVariables { place: "threads", variable: RAILS_MAX_THREADS };
 
 /// What is tuned where a Deployment was asked for; `None`: something on this machine is. `env`: the
 /// user's variables.
@@ -43,7 +40,8 @@ pub fn subject(
     env: &Sourced<BTreeMap<String, String>>,
 ) -> Result<Option<Subject>, PlanError> {
     let Some(asked) = asked_cluster(settings)? else { return Ok(None) };
-    check_places(settings, env)?;
+    start::check_slips(env.value.values(), &PLACES)
+        .map_err(|error| hidden(settings.origin(Key::Env, &env.source), error))?;
     let (folder, folder_source) = start::folder(settings)?;
     let variables = with_usual(env.value.clone());
     let pods = PodTemplate {
@@ -109,36 +107,4 @@ pub fn with_place_for_workers(
     let count = given_workers(variables)?;
     variables.insert(WEB_CONCURRENCY.to_string(), "{workers}".to_string());
     Some(count)
-}
-
-/// Other braces are a value's own; a slip is not.
-fn check_places(
-    settings: &Settings<'_>,
-    env: &Sourced<BTreeMap<String, String>>,
-) -> Result<(), PlanError> {
-    if let Some((name, close)) = slip(env.value.values()) {
-        return Err(hidden(
-            origin(settings, &env.source),
-            ClusterError::UnknownPlace { name, close },
-        ));
-    }
-    Ok(())
-}
-
-/// The first place in these texts that is nearly one that can be filled in, and that one.
-pub fn slip<'a>(texts: impl Iterator<Item = &'a String>) -> Option<(String, &'static str)> {
-    texts.flat_map(|text| places(text)).find_map(|(_, name)| {
-        let close = closest(name, &PLACES).filter(|close| *close != name)?;
-        Some((name.to_string(), close))
-    })
-}
-
-/// Where the user's variables were written.
-fn origin(settings: &Settings<'_>, source: &PlanSource) -> Origin {
-    match (source, &settings.file) {
-        (PlanSource::PlanFile { line }, Some(file)) => {
-            Origin::Plan { path: file.path.clone(), line: *line, key: Key::Env.name().to_string() }
-        }
-        _ => flag(Key::Env),
-    }
 }

@@ -112,7 +112,7 @@ impl Subject {
         // A flag's value may be that of a variable.
         let given = app.env.iter().map(|(name, value)| (&**name, &**value));
         let secrets = inherited_secrets().with_given(given);
-        let list = self.server.value.flag_names().kept;
+        let list = self.server.value.about().flag_names.kept;
         let flags = kept.iter().flat_map(|(_, it)| it.shown(list, &app.folder, &secrets));
         let places = kept.iter().rev().map(|(place, _)| place.clone());
         Some(PlanRecord {

@@ -11,12 +11,11 @@ use super::cluster::{FOR_CLUSTERS, FOR_IMAGES, STARTED_HERE};
 use super::deployment::Deployment;
 use super::ecs;
 use super::elsewhere::{AskedRemote, Commands, Platform, Remote};
-use super::error::PlanError;
+use super::error::{PlanError, Problem};
 use super::kamal;
 use super::options::Key;
 use super::pods;
 use super::record::Subject;
-use super::remote_error::RemoteError;
 use super::settings::{SWITCH, Settings, Sourced};
 use super::start;
 use super::traffic::Url;
@@ -54,23 +53,23 @@ pub fn subject(
     store: &Path,
 ) -> Result<Option<Subject>, PlanError> {
     let Some((by, key)) = platform(settings)? else {
-        settings.refuse(&FOR_REMOTE, RemoteError::NoApply)?;
+        settings.refuse(&FOR_REMOTE, Problem::NoApply)?;
         return Ok(None);
     };
     let asked = settings.get(key).expect("it was asked for");
     for keys in [&STARTED_HERE[..], &OTHERS, &FOR_IMAGES, &FOR_CLUSTERS] {
-        settings.refuse(keys, RemoteError::OfRemote)?;
+        settings.refuse(keys, Problem::OfRemote)?;
     }
     let need =
-        |key: Key, error: RemoteError| settings.get(key).ok_or_else(|| asked.hidden_problem(error));
-    let url = need(Key::Url, RemoteError::UrlMissing)?.read_secret(url)?.value;
+        |key: Key, error: Problem| settings.get(key).ok_or_else(|| asked.hidden_problem(error));
+    let url = need(Key::Url, Problem::UrlMissing)?.read_secret(url)?.value;
     // A task of ECS has a size.
     if !matches!(by, Platform::Ecs(_)) {
-        need(Key::Cpus, RemoteError::MachineMissing)?;
-        need(Key::Memory, RemoteError::MachineMissing)?;
+        need(Key::Cpus, Problem::MachineMissing)?;
+        need(Key::Memory, Problem::MachineMissing)?;
     }
     if !matches!(by, Platform::Kamal { .. }) {
-        settings.refuse(&[Key::KamalDestination], RemoteError::NoApply)?;
+        settings.refuse(&[Key::KamalDestination], Problem::NoApply)?;
     }
     let (folder, folder_source) = start::folder(settings)?;
     let beside = store.parent().unwrap_or(&folder);
@@ -81,22 +80,22 @@ pub fn subject(
     let (commands, runs) = match &by {
         Platform::Any => (own_commands(settings, &variables)?, Runs::Setting),
         Platform::Kamal { destination } => {
-            settings.refuse(&COMMANDS, RemoteError::HasOwn { by: "--kamal" })?;
+            settings.refuse(&COMMANDS, Problem::HasOwn { by: "--kamal" })?;
             let made = kamal::commands(destination.as_deref(), &folder, beside);
             let named = settings.get(Key::KamalDestination);
             let named = named.as_ref().unwrap_or(&asked);
             (made.map_err(|error| named.problem(error))?, Runs::KamalSetting)
         }
         Platform::Ecs(name) => {
-            settings.refuse(&COMMANDS, RemoteError::HasOwn { by: "--ecs" })?;
+            settings.refuse(&COMMANDS, Problem::HasOwn { by: "--ecs" })?;
             (ecs::commands(name, beside), Runs::EcsSetting)
         }
     };
     let commands = with_observe(settings, commands)?;
     let only_workers = pods::with_place_for_workers(&mut variables, &commands.apply);
     let today = today(settings, &by, &folder)?;
-    let public = settings.get(Key::AllowPublic).map(|it| it.choice(&SWITCH)).transpose()?;
-    let allows_public = public.is_some_and(|it| it.value);
+    let public = settings.value(Key::AllowPublic, |given| given.choice(&SWITCH))?;
+    let allows_public = public.unwrap_or(false);
     let one = Configuration::new(1, 1).expect("one of each can run");
     let command = Some(CommandTemplate {
         words: vec![commands.apply.clone()],
@@ -106,7 +105,7 @@ pub fn subject(
         runs,
     });
     let app = App { command, env: variables.into(), ..App::new(folder, Framework::Other, "") };
-    let from = settings.get(Key::From).map(|it| it.read(host).map(|it| it.value)).transpose()?;
+    let from = settings.value(Key::From, |given| given.read(host))?;
     let (has, reserved) = (None, None);
     let remote = Remote { url, commands, today, allows_public, by, from, has, reserved };
     Ok(Some(Subject {
@@ -124,8 +123,8 @@ pub fn subject(
     }))
 }
 
-fn host(text: &str) -> Result<Host, RemoteError> {
-    text.parse().map_err(RemoteError::Host)
+fn host(text: &str) -> Result<Host, Problem> {
+    text.parse().map_err(Problem::Address)
 }
 
 /// The user's own commands.
@@ -135,10 +134,10 @@ fn own_commands(
 ) -> Result<Commands, PlanError> {
     let apply = settings.get(Key::Apply).expect("it was asked for");
     let restore = settings.get(Key::Restore);
-    let restore = restore.ok_or_else(|| apply.hidden_problem(RemoteError::RestoreMissing))?;
+    let restore = restore.ok_or_else(|| apply.hidden_problem(Problem::RestoreMissing))?;
     Ok(Commands {
         apply: apply.read_secret(|text| command_with_places(text, variables))?.value,
-        ready: command_of(settings, Key::ReadyCommand)?,
+        ready: settings.value(Key::ReadyCommand, |given| given.read_secret(command))?,
         check: None,
         observe: None,
         restore: restore.read_secret(command)?.value,
@@ -150,28 +149,20 @@ fn own_commands(
 /// Where two say so, the first is taken and refuses the other.
 fn platform(settings: &Settings<'_>) -> Result<Option<(Platform, Key)>, PlanError> {
     if let Some(given) = settings.get(Key::Ecs) {
-        settings.refuse(&[Key::Kamal], RemoteError::HasOwn { by: "--ecs" })?;
-        let name = given.read(|text: &str| text.parse().map_err(|_| RemoteError::Service))?.value;
+        settings.refuse(&[Key::Kamal], Problem::HasOwn { by: "--ecs" })?;
+        let name = given.read(|text: &str| text.parse().map_err(|_| Problem::Service))?.value;
         return Ok(Some((Platform::Ecs(name), Key::Ecs)));
     }
-    let is_kamals = settings.get(Key::Kamal).map(|it| it.choice(&SWITCH)).transpose()?;
-    if is_kamals.is_some_and(|it| it.value) {
-        let destination = settings.get(Key::KamalDestination);
-        let destination = destination.map(|given| given.read(kamal::name)).transpose()?;
-        let destination = destination.map(|it| it.value);
+    if settings.value(Key::Kamal, |given| given.choice(&SWITCH))?.unwrap_or(false) {
+        let destination = settings.value(Key::KamalDestination, |given| given.read(kamal::name))?;
         return Ok(Some((Platform::Kamal { destination }, Key::Kamal)));
     }
     Ok(settings.get(Key::Apply).map(|_| (Platform::Any, Key::Apply)))
 }
 
-fn command_of(settings: &Settings<'_>, key: Key) -> Result<Option<String>, PlanError> {
-    let given = settings.get(key);
-    given.map(|given| given.read_secret(command).map(|it| it.value)).transpose()
-}
-
 /// The user's own way to look comes before another.
 fn with_observe(settings: &Settings<'_>, own: Commands) -> Result<Commands, PlanError> {
-    let given = command_of(settings, Key::Observe)?;
+    let given = settings.value(Key::Observe, |given| given.read_secret(command))?;
     Ok(Commands { observe: given.or(own.observe), ..own })
 }
 
@@ -182,11 +173,11 @@ fn today(
     by: &Platform,
     folder: &Path,
 ) -> Result<Option<Configuration>, PlanError> {
-    let said = settings.get(Key::Today).map(|given| given.read(configuration)).transpose()?;
+    let said = settings.value(Key::Today, |given| given.read(configuration))?;
     let deployed = || today_of(&Deployment::by_kamal(folder));
     // A destination's own configuration may say otherwise.
     let is_known = *by == Platform::Kamal { destination: None };
-    Ok(said.map(|it| it.value).or_else(|| is_known.then(deployed).flatten()))
+    Ok(said.or_else(|| is_known.then(deployed).flatten()))
 }
 
 /// What the files that deploy an app say that it runs with.
@@ -198,42 +189,40 @@ fn today_of(deployment: &Deployment) -> Option<Configuration> {
     Configuration::new(workers, threads).ok()
 }
 
-fn command(text: &str) -> Result<String, RemoteError> {
+fn command(text: &str) -> Result<String, Problem> {
     let text = text.trim();
     match text.is_empty() {
-        true => Err(RemoteError::Empty),
+        true => Err(Problem::CommandEmpty),
         false => Ok(text.to_string()),
     }
 }
 
 /// A shell's own braces are left alone; a slip is not.
-fn command_with_places(text: &str, env: &BTreeMap<String, String>) -> Result<String, RemoteError> {
+fn command_with_places(text: &str, env: &BTreeMap<String, String>) -> Result<String, Problem> {
     let text = command(text)?;
     let all = || env.values().chain([&text]);
-    if let Some((name, close)) = pods::slip(all()) {
-        return Err(RemoteError::UnknownPlace { name, close });
-    }
+    start::check_slips(all(), &pods::PLACES)?;
     match pods::PLACES.iter().any(|place| all().any(|text| has_place(text, place))) {
         true => Ok(text),
-        false => Err(RemoteError::NoPlaces),
+        false => Err(Problem::NoPlaces),
     }
 }
 
-fn url(text: &str) -> Result<Url, RemoteError> {
-    let url = Url::parse(text.trim()).map_err(|error| RemoteError::Url(error.to_string()))?;
+fn url(text: &str) -> Result<Url, Problem> {
+    let url = Url::parse(text.trim()).map_err(|error| Problem::Address(error.to_string()))?;
     match (&url.user, url.is_bare()) {
-        (Some(_), _) => Err(RemoteError::UserInUrl),
-        (None, false) => Err(RemoteError::PathInUrl),
+        (Some(_), _) => Err(Problem::UserInUrl),
+        (None, false) => Err(Problem::PathInUrl),
         (None, true) => Ok(url),
     }
 }
 
 /// Such as `2x5`.
-fn configuration(text: &str) -> Result<Configuration, RemoteError> {
-    let (workers, threads) = text.split_once('x').ok_or(RemoteError::Configuration)?;
-    let number = |text: &str| text.trim().parse().map_err(|_| RemoteError::Configuration);
+fn configuration(text: &str) -> Result<Configuration, Problem> {
+    let (workers, threads) = text.split_once('x').ok_or(Problem::Configuration)?;
+    let number = |text: &str| text.trim().parse().map_err(|_| Problem::Configuration);
     let read = Configuration::new(number(workers)?, number(threads)?);
-    read.map_err(|_| RemoteError::Configuration)
+    read.map_err(|_| Problem::Configuration)
 }
 
 #[cfg(test)]

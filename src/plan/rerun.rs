@@ -223,17 +223,15 @@ pub fn without_knobs(mut plan: Plan) -> Plan {
 mod tests {
     use super::*;
     use crate::plan::{Surroundings, resolve};
-    use crate::terms::{PlanLine, plan_records};
-
-    fn printed(lines: &[(&str, &str, &str)]) -> Vec<PlanRecord> {
-        let line = |&(a, b, c): &(&str, &str, &str)| {
-            PlanLine::Verbatim(a.to_string(), b.to_string(), c.to_string())
-        };
-        plan_records(&lines.iter().map(line).collect::<Vec<_>>())
-    }
+    use crate::terms::{ConnectionMode, Cores, Target};
 
     fn goal() -> Slo {
         "p95<200ms".parse().unwrap()
+    }
+
+    fn asked_for(targets: &[&str]) -> PlannedValue {
+        let target = |text: &&str| PlannedTarget::from(&text.parse::<Target>().unwrap());
+        PlannedValue::Targets(targets.iter().map(target).collect())
     }
 
     /// An app's folder beside a folder of programs; both are gone with the first value.
@@ -280,16 +278,20 @@ mod tests {
 
     #[test]
     fn what_was_given_is_given_again_and_what_was_found_is_not() {
-        let records = printed(&[
-            ("server", "puma", "found in the app"),
-            ("targets", "GET /a (weight 3), GET /c (p95<2s,errors<1%), POST /b", "command line"),
-            ("arrivals", "uniform", "plan file, line 4"),
-            ("connection", "fresh", "default"),
-            ("timeout", "12s", "default"),
-            ("cores", "1.5", "command line"),
-            ("memory", "512 MiB", "plan file, line 5"),
-            ("probe", "on", "command line"),
-        ]);
+        let server = PlannedValue::Server { name: "puma".into(), program: None };
+        let targets = ["GET /a weight=3", "GET /c slo=p95<2s,errors<1%", "POST /b"];
+        let file = |line| PlanSource::PlanFile { line };
+        let records = [
+            (server, PlanSource::App),
+            (asked_for(&targets), PlanSource::Flag),
+            (PlannedValue::Arrivals(Arrivals::Uniform), file(4)),
+            (PlannedValue::Connection(ConnectionMode::Fresh), PlanSource::Default),
+            (PlannedValue::Timeout { seconds: 12.0 }, PlanSource::Default),
+            (PlannedValue::Cores(Allowance::Limit(Cores::new(1.5).unwrap())), PlanSource::Flag),
+            (PlannedValue::Memory(Allowance::Limit(Bytes(512 << 20))), file(5)),
+            (PlannedValue::Probe(true), PlanSource::Flag),
+        ]
+        .map(|(value, source)| PlanRecord { value, source });
         let typed = with_earlier(Typed::default(), &records, "/srv/shop", Some(&goal()));
         assert_eq!(
             typed.all(Key::Target),
@@ -406,11 +408,13 @@ mod tests {
 
     #[test]
     fn what_the_store_does_not_keep_is_left_to_the_user() {
-        let records = printed(&[
-            ("targets", "GET /a?…", "command line"),
-            ("server", "command gunicorn", "command line"),
-            ("ready path", "/up?…", "command line"),
-        ]);
+        let program = Some("gunicorn".to_string());
+        let records = [
+            asked_for(&["GET /a?x=1"]),
+            PlannedValue::Server { name: "command".into(), program },
+            PlannedValue::ReadyPath("/up?x=1".into()),
+        ]
+        .map(|value| PlanRecord { value, source: PlanSource::Flag });
         let typed = with_earlier(Typed::default(), &records, "/srv/shop", Some(&goal()));
         assert!([Key::Target, Key::Server, Key::Ready].iter().all(|key| !typed.has(*key)));
         let own = Typed::default().with(Key::Target, "GET /a?x=1");

@@ -245,14 +245,13 @@ fn env(settings: &Settings<'_>) -> Result<Sourced<BTreeMap<String, String>>, Pla
     let in_file = settings.file.as_ref().and_then(|file| file.env.as_ref());
     let mut env: BTreeMap<String, String> =
         in_file.iter().flat_map(|in_file| in_file.value.iter().cloned()).collect();
-    let typed = settings.typed.all(Key::Env);
-    for text in typed {
-        let read = parse_variable(text, |name| std::env::var(name).ok());
-        let (name, value) = read.map_err(|error| hidden(flag(Key::Env), error))?;
+    for given in settings.typed_all(Key::Env) {
+        let read = |text: &str| parse_variable(text, |name| std::env::var(name).ok());
+        let (name, value) = given.read_secret(read)?.value;
         env.insert(name, value);
     }
     let source = match in_file {
-        _ if !typed.is_empty() => PlanSource::Flag,
+        _ if settings.typed.has(Key::Env) => PlanSource::Flag,
         Some(in_file) => PlanSource::PlanFile { line: in_file.line },
         None => PlanSource::Default,
     };
@@ -421,7 +420,7 @@ fn goals(
         let of_slo = settings.get(Key::Slo).filter(|_| error == GoalsError::NobodyLeft);
         match of_slo {
             Some(given) => given.problem(error),
-            None => hidden(settings.origin_of_targets(&targets.source), error),
+            None => hidden(settings.origin(Key::Target, &targets.source), error),
         }
     })
 }

@@ -154,10 +154,24 @@ impl<'a> Settings<'a> {
 
     /// A setting that is text.
     pub fn get(&self, key: Key) -> Option<Given<'_>> {
-        match self.typed.all(key).first() {
-            Some(text) => Some(Given { text, at: Origin::Flag { name: key.name() } }),
-            None => self.in_file(key),
-        }
+        self.typed_all(key).next().or_else(|| self.in_file(key))
+    }
+
+    /// All that was typed of a setting, in the order typed.
+    pub fn typed_all(&self, key: Key) -> impl Iterator<Item = Given<'_>> {
+        self.typed.all(key).iter().map(move |text| Given { text, at: flag(key) })
+    }
+
+    /// What `read` makes of a setting, where it was given.
+    ///
+    /// # Errors
+    /// As `read` says.
+    pub fn value<T>(
+        &self,
+        key: Key,
+        read: impl FnOnce(&Given<'_>) -> Result<Sourced<T>, PlanError>,
+    ) -> Result<Option<T>, PlanError> {
+        self.get(key).map(|given| read(&given).map(|it| it.value)).transpose()
     }
 
     /// A setting that is a path, absolute: what was typed counts from the current folder, what
@@ -184,23 +198,17 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Where targets that have this source were written.
-    pub fn origin_of_targets(&self, source: &PlanSource) -> Origin {
+    /// Where a setting that has this source was written.
+    pub fn origin(&self, key: Key, source: &PlanSource) -> Origin {
         match (source, &self.file) {
-            (PlanSource::PlanFile { line }, Some(file)) => Origin::Plan {
-                path: file.path.clone(),
-                line: *line,
-                key: Key::Target.name().to_string(),
-            },
-            _ => Origin::Flag { name: Key::Target.name() },
+            (PlanSource::PlanFile { line }, Some(file)) => file.at(key, *line),
+            _ => flag(key),
         }
     }
 
     fn in_file(&self, key: Key) -> Option<Given<'_>> {
         let file = self.file.as_ref()?;
         let entry = file.values.get(&key)?;
-        let at =
-            Origin::Plan { path: file.path.clone(), line: entry.line, key: key.name().to_string() };
-        Some(Given { text: &entry.value, at })
+        Some(Given { text: &entry.value, at: file.at(key, entry.line) })
     }
 }

@@ -9,7 +9,6 @@ use super::error::{PlanError, Problem};
 use super::options::Key;
 use super::range::parse_counts;
 use super::settings::{Given, Settings, Sourced};
-use super::start_error::StartError;
 use super::suggest::closest;
 use crate::server::command::{CommandTemplate, PLACES, Runs, has_place, places};
 use crate::server::{Adapter, App, FOR_COMMANDS, Framework, Proxy};
@@ -62,15 +61,12 @@ pub fn app(
     let (folder, source) = folder(settings)?;
     let words = given.read_secret(|text| words(text, env))?;
     given.read_secret(|_| check_program(&words.value[0], &folder, program_folders))?;
-    let stop_signal = match settings.get(Key::StopSignal) {
-        Some(given) => given.read(stop_signal)?.value,
-        None => DEFAULT_STOP,
-    };
+    let stop_signal = settings.value(Key::StopSignal, |given| given.read(stop_signal))?;
     let command = CommandTemplate {
         text: given.read(|text| Ok::<_, Problem>(text.trim().to_string()))?.value,
         today: today(settings, &words.value, env),
         words: words.value,
-        stop_signal,
+        stop_signal: stop_signal.unwrap_or(DEFAULT_STOP),
         runs: Runs::Server,
     };
     let app = App { command: Some(command), ..App::new(folder, Framework::Other, "") };
@@ -90,34 +86,46 @@ pub fn folder(settings: &Settings<'_>) -> Result<(PathBuf, PlanSource), PlanErro
 }
 
 /// A command taken apart as a shell would, its places checked.
-fn words(text: &str, env: &BTreeMap<String, String>) -> Result<Vec<String>, StartError> {
-    let words = shlex::split(text).ok_or(StartError::OpenQuote)?;
-    let first = words.first().ok_or(StartError::Empty)?;
+fn words(text: &str, env: &BTreeMap<String, String>) -> Result<Vec<String>, Problem> {
+    let words = shlex::split(text).ok_or(Problem::OpenQuote)?;
+    let first = words.first().ok_or(Problem::StartEmpty)?;
     let is_name = |name: &str| {
         !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
     };
     if let Some((name, _)) = first.split_once('=').filter(|(name, _)| is_name(name)) {
-        return Err(StartError::Assignment { name: name.to_string() });
+        return Err(Problem::Assignment { name: name.to_string() });
     }
     for (_, name) in words.iter().flat_map(|word| places(word)) {
         if !PLACES.contains(&name) {
-            let close = closest(name, &PLACES);
-            return Err(StartError::UnknownPlace { name: name.to_string(), close });
+            let (name, close) = (name.to_string(), closest(name, &PLACES));
+            return Err(Problem::UnknownPlace { name, close, known: &PLACES });
         }
     }
-    // Other braces are a value's own; a slip is not.
-    for (_, name) in env.values().flat_map(|value| places(value)) {
-        if let Some(close) = closest(name, &PLACES).filter(|close| *close != name) {
-            return Err(StartError::UnknownPlace { name: name.to_string(), close: Some(close) });
-        }
-    }
+    check_slips(env.values(), &PLACES)?;
     check_shell(&words)?;
     let has = |place| words.iter().chain(env.values()).any(|text| has_place(text, place));
     match (has("port") || names_port(&words), has("socket")) {
-        (false, false) => Err(StartError::NoAddress),
-        (true, true) => Err(StartError::TwoAddresses),
+        (false, false) => Err(Problem::NoAddress),
+        (true, true) => Err(Problem::TwoAddresses),
         _ => Ok(words),
     }
+}
+
+/// Other braces are a value's own; a slip is not.
+///
+/// # Errors
+/// A place in these texts is nearly one that is known.
+pub fn check_slips<'a>(
+    mut texts: impl Iterator<Item = &'a String>,
+    known: &'static [&'static str],
+) -> Result<(), Problem> {
+    let slip = texts.find_map(|text| {
+        places(text).into_iter().find_map(|(_, name)| {
+            let close = closest(name, known).filter(|close| *close != name)?;
+            Some(Problem::UnknownPlace { name: name.to_string(), close: Some(close), known })
+        })
+    });
+    slip.map_or(Ok(()), Err)
 }
 
 fn is_shell(words: &[String]) -> bool {
@@ -130,22 +138,18 @@ fn names_port(words: &[String]) -> bool {
     words.iter().any(|word| word.contains("$PORT") || word.contains("${PORT"))
 }
 
-fn check_shell(words: &[String]) -> Result<(), StartError> {
+fn check_shell(words: &[String]) -> Result<(), Problem> {
     if let Some(word) = words.iter().find(|word| OPERATORS.contains(&word.as_str())) {
-        return Err(StartError::NeedsShell { word: word.clone() });
+        return Err(Problem::NeedsShell { word: word.clone() });
     }
     match names_port(words) && !is_shell(words) {
-        true => Err(StartError::ShellPort),
+        true => Err(Problem::ShellPort),
         false => Ok(()),
     }
 }
 
 /// The first word has to be a program: of `PATH`, or with a `/` in it from the app's folder.
-fn check_program(
-    program: &str,
-    folder: &Path,
-    program_folders: &[PathBuf],
-) -> Result<(), StartError> {
+fn check_program(program: &str, folder: &Path, program_folders: &[PathBuf]) -> Result<(), Problem> {
     use std::os::unix::fs::PermissionsExt;
     let (program_name, folder_name) = (program.to_string(), folder.to_path_buf());
     let found = match program.contains('/') {
@@ -154,12 +158,12 @@ fn check_program(
     };
     match found {
         None if !program.contains('/') && folder.join(program).is_file() => {
-            Err(StartError::NotHere { program: program_name, folder: folder_name })
+            Err(Problem::NotInPath { program: program_name, folder: folder_name })
         }
-        None => Err(StartError::NoProgram { program: program_name, folder: folder_name }),
+        None => Err(Problem::NoProgram { program: program_name, folder: folder_name }),
         Some(path) => {
             let mode = fs::metadata(&path).map_or(0, |found| found.permissions().mode());
-            if mode & 0o111 == 0 { Err(StartError::NotExecutable { path }) } else { Ok(()) }
+            if mode & 0o111 == 0 { Err(Problem::NotExecutable { path }) } else { Ok(()) }
         }
     }
 }

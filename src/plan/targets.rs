@@ -10,7 +10,7 @@ use super::error::{Origin, PlanError};
 use super::header::{given_or_read, parse_header, set_header};
 use super::options::Key;
 use super::rails;
-use super::settings::{Settings, Sourced, flag, hidden};
+use super::settings::{Settings, Sourced, hidden};
 use crate::server::App;
 use crate::terms::{PlanSource, Target};
 
@@ -29,9 +29,8 @@ pub struct Asked {
 pub fn targets(settings: &Settings<'_>, app: &App) -> Result<Asked, PlanError> {
     let (typed, file) = (settings.typed, settings.file.as_ref());
     let mut targets = Vec::new();
-    for text in typed.all(Key::Target) {
-        let target = text.parse::<Target>();
-        targets.push(target.map_err(|error| hidden(flag(Key::Target), error))?);
+    for given in settings.typed_all(Key::Target) {
+        targets.push(given.read_secret(str::parse::<Target>)?.value);
     }
     let mut source = PlanSource::Flag;
     let in_file = file.and_then(|file| file.targets.as_ref());
@@ -65,10 +64,9 @@ fn with_headers(
 ) -> Result<Asked, PlanError> {
     let common = settings.file.as_ref().and_then(|file| file.headers.as_ref());
     let mut typed = Vec::new();
-    for text in settings.typed.all(Key::Header) {
-        let refused = |error| hidden(flag(Key::Header), error);
-        for line in given_or_read(text).map_err(refused)? {
-            typed.push(parse_header(&line).map_err(refused)?);
+    for given in settings.typed_all(Key::Header) {
+        for line in given.read_secret(given_or_read)?.value {
+            typed.push(parse_header(&line).map_err(|error| given.hidden_problem(error))?);
         }
     }
     let source = match common {
@@ -107,11 +105,8 @@ fn parse_targets(text: &str, path: &Path) -> Result<Vec<Target>, PlanError> {
         if line.is_empty() {
             continue;
         }
-        targets.push(line.parse::<Target>().map_err(|problem| PlanError::Value {
-            at: Origin::Targets { path: path.to_path_buf(), line: index + 1 },
-            value: None,
-            problem: Box::new(problem.into()),
-        })?);
+        let at = || Origin::Targets { path: path.to_path_buf(), line: index + 1 };
+        targets.push(line.parse::<Target>().map_err(|problem| hidden(at(), problem))?);
     }
     if targets.is_empty() {
         return Err(PlanError::NoTargets { path: path.to_path_buf() });

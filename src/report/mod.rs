@@ -36,6 +36,23 @@ pub trait Reporter {
     fn take(&mut self, event: &Event) -> io::Result<()>;
 }
 
+/// The forms that a result can be written in, each with a name.
+pub trait Named: Copy + PartialEq + 'static {
+    /// All of them, by the name that users type.
+    const ALL: &'static [(&'static str, Self)];
+
+    /// The form of this name.
+    fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, form)| *form)
+    }
+
+    /// The name that users type.
+    fn name(self) -> &'static str {
+        let of_this = Self::ALL.iter().find(|(_, form)| *form == self);
+        of_this.map(|(name, _)| *name).expect("ALL has every form")
+    }
+}
+
 /// The forms a whole session can be written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -48,9 +65,8 @@ pub enum Format {
     Prometheus,
 }
 
-impl Format {
-    /// All of them, by the name that users type.
-    pub const ALL: &[(&str, Self)] = &[
+impl Named for Format {
+    const ALL: &'static [(&'static str, Self)] = &[
         ("text", Self::Text),
         ("markdown", Self::Markdown),
         ("json", Self::Json),
@@ -59,12 +75,9 @@ impl Format {
         ("junit", Self::Junit),
         ("prometheus", Self::Prometheus),
     ];
+}
 
-    /// The format of this name.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
-    }
-
+impl Format {
     /// The session in this form, with a line end. `style` is for text alone, but for its language,
     /// which is for all that people read.
     pub fn render(self, story: &Story, style: Style) -> String {

@@ -16,8 +16,8 @@ use super::ties::p95_s;
 use crate::model;
 use crate::stats::Estimate;
 use crate::terms::{
-    Configuration, HeldRate, Limit, MemoryParts, Note, Objective, Precision, PrecisionNote,
-    SearchNote, Soak, Stated, Verdict, WaitingEvidence,
+    Configuration, Equivalent, HeldRate, Limit, MemoryParts, Note, ObjectiveReport, Precision,
+    PrecisionNote, SearchNote, Soak, Stated, WaitingEvidence,
 };
 
 /// A capacity with its 95 % interval.
@@ -25,17 +25,6 @@ use crate::terms::{
 pub struct CapacityEstimate {
     pub configuration: Configuration,
     pub rps: Estimate,
-}
-
-/// A configuration that holds as much.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct EquivalentChoice {
-    pub configuration: Configuration,
-    /// Its capacity divided by the chosen one's.
-    pub ratio: Estimate,
-    pub memory_bytes: Option<u64>,
-    /// At [`Choice::latency_at_rps`].
-    pub p95_s: Option<f64>,
 }
 
 /// What to run.
@@ -54,18 +43,8 @@ pub struct Choice {
     /// there was none, or no time.
     pub latency_at_rps: Option<f64>,
     pub p95_s: Option<f64>,
-    /// Least memory first.
-    pub equivalent: Vec<EquivalentChoice>,
-}
-
-/// How the question that the session asks is answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ObjectiveAnswer {
-    pub objective: Objective,
-    /// Does the chosen configuration hold the rate? `None` without one.
-    pub held: Option<Verdict>,
-    /// Measured configurations that no other beats in capacity and memory, least memory first.
-    pub front: Vec<Weighed>,
+    /// Those that hold as much, the least memory first.
+    pub equivalent: Vec<Equivalent>,
 }
 
 /// The answer at this moment.
@@ -77,7 +56,7 @@ pub struct Answer {
     /// `None` when no memory of the server's processes was read.
     pub memory: Option<MemoryParts>,
     /// `None` where nothing was looked for.
-    pub objective: Option<ObjectiveAnswer>,
+    pub objective: Option<ObjectiveReport>,
     /// `None` where the plan names none.
     pub knobs: Option<KnobsAnswer>,
     /// `None` where none was asked for, or it has not begun.
@@ -92,10 +71,16 @@ pub(super) fn answer(ledger: &Ledger, standing: Standing<'_>, knobs: &Knobs) -> 
     let chosen = to_recommend(ledger, standing);
     let answering = Answering { ledger, standing, chosen };
     let choice = chosen.and_then(|chosen| answering.choice(chosen));
-    let objective = ObjectiveAnswer {
-        objective: ledger.plan.objective,
+    let asked = &ledger.plan.objective;
+    let printed = choice.as_ref().map(|choice| choice.capacity.configuration);
+    let front = objective::front(&answering.weighed(), chosen).into_iter();
+    let objective = ObjectiveReport {
+        goal: asked.kind,
+        rate_rps: asked.rate_rps(),
+        price_per_core_hour: asked.prices.map(|prices| prices.per_core_hour),
+        price_per_gib_hour: asked.prices.map(|prices| prices.per_gib_hour),
         held: picked.and_then(|pick| pick.held),
-        front: objective::front(&answering.weighed(), chosen),
+        front: front.filter_map(|it| it.front_setting(asked, printed)).collect(),
     };
     let mut notes = ledger.notes.clone();
     let precision = choice.as_ref().and_then(|choice| choice.precision);
@@ -230,21 +215,22 @@ fn gain(ledger: &Ledger, chosen: Configuration) -> Option<Estimate> {
 
 /// Measured configurations whose capacity is within the band of the chosen one's, as far as the
 /// measurement goes.
-fn equivalent_to(ledger: &Ledger, chosen: Configuration) -> Vec<EquivalentChoice> {
+fn equivalent_to(ledger: &Ledger, chosen: Configuration) -> Vec<Equivalent> {
     let others = ledger.measured().filter(|at| *at != chosen);
-    let mut equivalent: Vec<EquivalentChoice> = others
-        .filter_map(|configuration| {
-            let ratio = ratio(ledger, configuration, chosen, 0.90)?;
-            let memory_bytes = ledger.memory_bytes(configuration);
-            (ratio.value >= 1.0 - EQUIVALENCE).then_some(EquivalentChoice {
-                configuration,
-                ratio,
-                memory_bytes,
-                p95_s: p95_s(ledger, configuration),
+    let mut equivalent: Vec<Equivalent> = others
+        .filter_map(|at| {
+            let ratio = ratio(ledger, at, chosen, 0.90)?;
+            (ratio.value >= 1.0 - EQUIVALENCE).then(|| Equivalent {
+                workers: at.workers.get(),
+                threads: at.threads.get(),
+                ratio: ratio.value,
+                ratio_interval: ratio.interval(),
+                memory_bytes: ledger.memory_bytes(at),
+                latency_s_p95: p95_s(ledger, at),
             })
         })
         .collect();
-    equivalent.sort_by_key(|e| (e.memory_bytes.unwrap_or(u64::MAX), e.configuration));
+    equivalent.sort_by_key(|e| (e.memory_bytes.unwrap_or(u64::MAX), e.workers, e.threads));
     equivalent
 }
 

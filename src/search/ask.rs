@@ -33,7 +33,7 @@ pub struct TrialRequest {
 
 impl TrialRequest {
     /// Of the app as it is, on the server that runs, with arrivals of its own.
-    pub(super) fn new(
+    pub fn new(
         configuration: Configuration,
         purpose: TrialPurpose,
         offered: Offered,
@@ -68,7 +68,7 @@ impl TrialRequest {
     }
 
     /// So many clients that don't think.
-    pub(super) fn burst(
+    pub fn burst(
         configuration: Configuration,
         clients: u32,
         warm_up: Duration,
@@ -82,13 +82,6 @@ impl TrialRequest {
     pub(super) fn load_s(&self) -> f64 {
         (self.warm_up + self.duration).as_secs_f64()
     }
-}
-
-/// What the search wants next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
-    Trial(TrialRequest),
-    Done,
 }
 
 /// What became of a trial that was asked for.

@@ -24,7 +24,8 @@ pub struct WindowAnswer {
 }
 
 impl WindowAnswer {
-    pub(super) fn of_trial(rate_rps: f64, summary: &TrialSummary) -> Self {
+    /// What a trial at this rate, requests/s, said; where enough arrived, of the rate that did.
+    pub fn of_trial(rate_rps: f64, summary: &TrialSummary) -> Self {
         Self {
             rate_rps: arrived_rps(summary).unwrap_or(rate_rps),
             verdict: summary.verdict,

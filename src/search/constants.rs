@@ -178,7 +178,7 @@ pub(super) const RESOLUTION_COARSEST: f64 = 0.25;
 
 /// Before each window the queue gets used to the rate. Near its capacity a server needs seconds to
 /// build the queue it will have: what is measured before reads too well. Judgement.
-pub(super) const SETTLE: Duration = Duration::from_secs(2);
+pub const SETTLE: Duration = Duration::from_secs(2);
 /// Requests a probe should see, so that it tells some 5 % apart: 2 sqrt(2 / N) of Poisson arrivals.
 pub(super) const PROBE_REQUESTS: f64 = 2500.0;
 /// Requests that a goal lets be late, in a window at its edge: what share of them is late is known
@@ -215,10 +215,6 @@ pub(super) const CHEAPER: f64 = 0.95;
 pub(super) const WARMING_BURSTS_MOST: u32 = 4;
 /// No fresh start is warmed for longer, seconds. Judgement.
 pub(super) const WARM_MOST_S: f64 = 30.0;
-/// The only burst of a server whose one setting is measured.
-pub(super) const FIRST_BURST: Duration = Duration::from_secs(5);
-/// Left out of it.
-pub(super) const FIRST_BURST_WARM_UP: Duration = Duration::from_secs(3);
 /// So many clients are enough, unless there are more threads.
 pub(super) const MANY_CLIENTS: u32 = 512;
 /// More connections than this are more than a process may have open by default, here or there.

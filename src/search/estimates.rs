@@ -7,7 +7,7 @@ use super::constants::{
     DRIFT_SD_LOG, GUESS_DEGREES, KNOWN_BADLY, PROBES_SD_DEGREES, START_SD_LOG, STARTS_IN_A_RATIO,
 };
 use super::ledger::Ledger;
-use crate::stats::{self, Estimate, PriorSpread};
+use crate::stats::{Estimate, PriorSpread, normal, shrunk_interval};
 use crate::terms::Configuration;
 
 /// From fresh starts made after the choice; from the race alone when there was no time for them.
@@ -17,21 +17,21 @@ pub(super) fn capacity(ledger: &Ledger, configuration: Configuration) -> Option<
     if cell.blocks.is_empty() {
         return of_race(cell);
     }
-    Some(widened(of_blocks(ledger, configuration)?, 1.96 * drift_sd_log(ledger)))
+    Some(of_blocks(ledger, configuration)?.widened(1.96 * drift_sd_log(ledger)))
 }
 
 /// One start's belief, widened by what starts differ.
 fn of_race(cell: &Cell) -> Option<Estimate> {
     let (mean, sd) = cell.race_mean_sd()?;
     let half = 1.96 * (sd.powi(2) + START_SD_LOG.powi(2)).sqrt();
-    Some(exp(Estimate { value: mean, low: mean - half, high: mean + half, count: 1 }))
+    Some(Estimate::around(mean, half, 1).exp())
 }
 
 /// From the blocks as they were, whatever the machine did meanwhile.
 pub(super) fn of_blocks(ledger: &Ledger, configuration: Configuration) -> Option<Estimate> {
     let blocks = &ledger.cells.get(&configuration)?.blocks;
     let logs: Vec<f64> = blocks.iter().map(|block| block.1.ln()).collect();
-    Some(exp(stats::shrunk_interval(&logs, start_spread(ledger, 1.0), 0.95)?))
+    Some(shrunk_interval(&logs, start_spread(ledger, 1.0), 0.95)?.exp())
 }
 
 /// How far the machine's speed is from its usual one over the minutes of the blocks, which the
@@ -62,13 +62,12 @@ pub(super) fn ratio(
     let logs: Vec<f64> = a.paired_blocks(b).map(|(a, b)| (a / b).ln()).collect();
     if !logs.is_empty() {
         let spread = start_spread(ledger, STARTS_IN_A_RATIO);
-        return Some(exp(stats::shrunk_interval(&logs, spread, level)?));
+        return Some(shrunk_interval(&logs, spread, level)?.exp());
     }
     let (a, b) = (a.race_mean_sd()?, b.race_mean_sd()?);
     let sd = (a.1.powi(2) + b.1.powi(2) + 2.0 * START_SD_LOG.powi(2)).sqrt();
-    let z = stats::normal::quantile(0.5 + 0.5 * level);
-    let value = a.0 - b.0;
-    Some(exp(Estimate { value, low: value - z * sd, high: value + z * sd, count: 1 }))
+    let z = normal::quantile(0.5 + 0.5 * level);
+    Some(Estimate::around(a.0 - b.0, z * sd, 1).exp())
 }
 
 /// What the capacity of so many starts scatters by before any is compared: the probes' own
@@ -106,15 +105,4 @@ pub(super) fn best_of(
         let (a, b) = (&ledger.cells[a], &ledger.cells[b]);
         a.score(spread).total_cmp(&b.score(spread)).then(worst(a).total_cmp(&worst(b)))
     })
-}
-
-/// With another, independent error of the logarithm, of this half width.
-fn widened(estimate: Estimate, half: f64) -> Estimate {
-    let wider = (estimate.high / estimate.value).ln().hypot(half).exp();
-    Estimate { low: estimate.value / wider, high: estimate.value * wider, ..estimate }
-}
-
-/// What was estimated of a logarithm.
-pub(super) fn exp(log: Estimate) -> Estimate {
-    Estimate { value: log.value.exp(), low: log.low.exp(), high: log.high.exp(), count: log.count }
 }

@@ -154,7 +154,7 @@ impl<'a> Expectations<'a> {
     pub fn p95_s(&self, configuration: Configuration, rate_rps: f64) -> Option<f64> {
         let (demand, places, more_s) = self.asked(configuration);
         let latency = model::open_latency(&demand, places, self.ledger.plan.cores, rate_rps)?;
-        Some(latency.p95_s + more_s)
+        Some(latency.p95 + more_s)
     }
 
     /// What a request waits for a free thread at this rate on average, seconds; `None` where it

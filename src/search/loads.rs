@@ -15,7 +15,7 @@ use crate::terms::{Configuration, Offered, Rate, TrialPurpose};
 
 /// Clients that saturate it: twice the slots keep every thread busy while replies travel; more only
 /// lengthens the queue.
-pub(super) fn burst_clients(configuration: Configuration) -> u32 {
+pub fn burst_clients(configuration: Configuration) -> u32 {
     let slots = configuration.slots();
     (slots * 2).clamp(4, MANY_CLIENTS).max(slots.min(CLIENTS_MOST))
 }

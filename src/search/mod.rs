@@ -1,8 +1,8 @@
 //! Which trial next, when to stop, what to recommend: a state machine that is told results.
 //!
-//! In: a [`SearchPlan`], then the summary of every trial it asked for. Out: the next [`Ask`], what
-//! it expects of the whole grid, and an [`Answer`] at any moment. Computes only: the time it knows
-//! is the time it is told, so a stored session replays to the same state.
+//! In: a [`SearchPlan`], then the summary of every trial it asked for. Out: what it wants next,
+//! what it expects of the whole grid, and an [`Answer`] at any moment. Computes only: the time it
+//! knows is the time it is told, so a stored session replays to the same state.
 //!
 //! What is known stands in the ledger. Each stage holds what is its own, asks the ledger, and says
 //! what it wants next; here they are asked in turn.
@@ -13,13 +13,11 @@ mod ask;
 mod at_any_rate;
 mod belief;
 mod blocks;
-mod capacity;
 mod cell;
 mod check;
 mod climb;
 mod confirm;
 mod constants;
-mod errors;
 mod estimates;
 mod expect;
 mod fresh;
@@ -65,19 +63,17 @@ use screened::Knobs;
 use soak::{Lasting, LongRun};
 use unloaded::Attempt;
 
-pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
+pub use answer::{Answer, CapacityEstimate, Choice};
 #[cfg(test)]
 pub(crate) use ask::tests_trial;
-pub use ask::{Ask, Told, TrialRequest};
+pub use ask::{Told, TrialRequest};
 pub use belief::WindowAnswer;
-pub use capacity::CapacitySearch;
-pub use constants::{DRIFT_SD_LOG, GUESS_DEGREES, NOISE_SD_LOG, PRECISION, START_SD_LOG};
-pub use objective::{Cost, Weighed};
+pub use constants::{DRIFT_SD_LOG, GUESS_DEGREES, NOISE_SD_LOG, PRECISION, SETTLE, START_SD_LOG};
+pub use loads::burst_clients;
 pub use plan::{KnobChange, SearchPlan, USUAL_THREADS, goal_from_unloaded};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch};
 pub use revisions::{
-    RevisionFigure, RevisionStart, Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan,
-    ShortBudget, of_failures,
+    RevisionFigure, Revisions, RevisionsAnswer, RevisionsPlan, SideFigures, of_failures,
 };
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 pub use starts::{
@@ -141,14 +137,10 @@ impl Search {
         }
     }
 
-    /// What it wants next. Asking twice without telling gives the same answer.
-    pub fn ask(&mut self) -> Ask {
-        self.ask_all().first().map_or(Ask::Done, |request| Ask::Trial(*request))
-    }
-
     /// All that it wants next, at most as many trials as the plan has places, each of a setting of
-    /// its own; they are told in this order. Empty: it is done.
-    pub fn ask_all(&mut self) -> Vec<TrialRequest> {
+    /// its own; they are told in this order. Empty: it is done. Asking twice without telling gives
+    /// the same answer.
+    pub fn ask(&mut self) -> Vec<TrialRequest> {
         while self.asked.is_empty() {
             self.is_outdated = false;
             self.fill_race();
@@ -204,7 +196,7 @@ impl Search {
         TrialRequest { fresh_start: request.fresh_start || has_any, ..request }
     }
 
-    /// Takes the result of the first trial of those that it [asked](Self::ask_all) for.
+    /// Takes the result of the first trial of those that it [asked](Self::ask) for.
     pub fn tell(&mut self, told: Told) {
         let asked = self.asked.pop_front();
         match told {
@@ -280,11 +272,6 @@ impl Search {
             _ => ledger.whole_left_s() + ledger.plan.soak.unwrap_or_default().as_secs_f64(),
         };
         Duration::from_secs_f64(left_s)
-    }
-
-    /// Time that the search may still use, knobs apart.
-    pub fn time_left(&self) -> Duration {
-        self.ledger.time_left()
     }
 
     /// What the model expects of every configuration, in the order of the grid; empty before the

@@ -6,13 +6,15 @@
 
 use super::constants::{EQUIVALENCE, MEMORY_EQUIVALENCE};
 use crate::stats::{Estimate, normal};
-use crate::terms::{Configuration, OPERATING_SHARE, Objective, ObjectiveKind, Prices, Verdict};
+use crate::terms::{
+    Configuration, FrontSetting, OPERATING_SHARE, Objective, ObjectiveKind, Verdict,
+};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// What is known of one measured setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weighed {
+pub(super) struct Weighed {
     pub configuration: Configuration,
     /// With its 95 % interval, requests/s.
     pub capacity: Estimate,
@@ -27,14 +29,14 @@ pub struct Weighed {
 
 /// What a setting costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cost {
-    pub per_hour: f64,
-    pub per_million_requests: f64,
+struct Cost {
+    per_hour: f64,
+    per_million_requests: f64,
 }
 
 /// The answer to the question.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pick {
+pub(super) struct Pick {
     pub configuration: Configuration,
     /// Does it hold the rate? `None` without one.
     pub held: Option<Verdict>,
@@ -58,16 +60,42 @@ impl Weighed {
         normal::cdf((self.capacity.value / rate_rps).ln() / sd)
     }
 
-    /// What a request costs with it, where prices are known: cores by the CPU that its requests
-    /// take, memory as it was read. At the rate to be served, or else at its operating rate.
-    pub fn cost(&self, objective: &Objective) -> Option<Cost> {
-        let (prices, memory) = (objective.prices?, self.memory_bytes?);
+    /// What it costs where prices are known: `cpu_per_request x rate` cores by the CPU that its
+    /// requests take, and the memory as it was read, an hour. At the rate to be served, or else at
+    /// its operating rate; `None` at no rate.
+    fn cost(&self, objective: &Objective) -> Option<Cost> {
+        let prices = objective.prices?;
         let rps = objective.rate_rps().unwrap_or(self.capacity.value * OPERATING_SHARE);
-        cost(&prices, rps, self.cpu_per_request_s?, memory)
+        let cores = self.cpu_per_request_s? * rps;
+        let gib = self.memory_bytes? as f64 / GIB;
+        let per_hour = cores * prices.per_core_hour + gib * prices.per_gib_hour;
+        let per_million_requests = per_hour / (rps * 3600.0) * 1e6;
+        (rps > 0.0).then_some(Cost { per_hour, per_million_requests })
+    }
+
+    /// As it is printed; `None` without memory. `chosen`: the printed choice.
+    pub(super) fn front_setting(
+        &self,
+        asked: &Objective,
+        chosen: Option<Configuration>,
+    ) -> Option<FrontSetting> {
+        let cost = self.cost(asked);
+        Some(FrontSetting {
+            workers: self.configuration.workers.get(),
+            threads: self.configuration.threads.get(),
+            chosen: Some(self.configuration) == chosen,
+            capacity_rps: self.capacity.value,
+            capacity_rps_interval: self.capacity.interval(),
+            confirmed: self.is_confirmed,
+            memory_bytes: self.memory_bytes?,
+            latency_s_p95: self.p95_s,
+            cost_per_hour: cost.map(|cost| cost.per_hour),
+            cost_per_million_requests: cost.map(|cost| cost.per_million_requests),
+        })
     }
 
     /// What is asked about, less is better; `None` where it isn't known.
-    fn score(&self, objective: &Objective) -> Option<f64> {
+    pub(super) fn score(&self, objective: &Objective) -> Option<f64> {
         match objective.kind {
             ObjectiveKind::Capacity => Some(1.0 / self.capacity.value),
             ObjectiveKind::Memory => self.memory_bytes.map(|bytes| bytes as f64),
@@ -82,19 +110,11 @@ impl Weighed {
     }
 }
 
-/// Cost at a rate: `cpu_per_request x rate` cores and the memory, an hour; `None` at no rate.
-pub(super) fn cost(prices: &Prices, rps: f64, cpu_s: f64, memory_bytes: u64) -> Option<Cost> {
-    let cores = cpu_s * rps;
-    let gib = memory_bytes as f64 / GIB;
-    let per_hour = cores * prices.per_core_hour + gib * prices.per_gib_hour;
-    (rps > 0.0).then(|| Cost { per_hour, per_million_requests: per_hour / (rps * 3600.0) * 1e6 })
-}
-
 /// Which of these answers the question; `None` of none.
 ///
 /// With a rate: of those certain to hold it the best, confirmed ones before what only the race
 /// says; when none is certain the likeliest; when none holds it the highest capacity.
-pub fn choose(objective: &Objective, settings: &[Weighed]) -> Option<Pick> {
+pub(super) fn choose(objective: &Objective, settings: &[Weighed]) -> Option<Pick> {
     let highest = |all: &[Weighed]| {
         let highest = all.iter().max_by(|a, b| a.capacity.value.total_cmp(&b.capacity.value));
         highest.map(|it| it.configuration)
@@ -150,7 +170,7 @@ fn best(objective: &Objective, settings: &[Weighed]) -> Option<Configuration> {
 
 /// Those that no other beats by more than the band in capacity or memory while it is as good in the
 /// other; least memory first. `chosen` is always among them.
-pub fn front(settings: &[Weighed], chosen: Option<Configuration>) -> Vec<Weighed> {
+pub(super) fn front(settings: &[Weighed], chosen: Option<Configuration>) -> Vec<Weighed> {
     let beats = |a: &Weighed, b: &Weighed| {
         let (Some(of_a), Some(of_b)) = (a.memory_bytes, b.memory_bytes) else { return false };
         let (more, less) = (a.capacity.value / b.capacity.value, of_a as f64 / of_b as f64);
@@ -171,7 +191,7 @@ pub fn front(settings: &[Weighed], chosen: Option<Configuration>) -> Vec<Weighed
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::Rate;
+    use crate::terms::{Prices, Rate};
 
     fn at(workers: u16, threads: u16) -> Configuration {
         Configuration::new(workers, threads).unwrap()

@@ -8,19 +8,10 @@ use super::constants::{AS_CHEAP, BLOCKS_ENOUGH, BLOCKS_LEAST, LATENCY_HOPELESS, 
 use super::estimates::of_blocks;
 use super::expect::Expectations;
 use super::ledger::Ledger;
-use super::objective::{self, Pick};
+use super::objective::{Pick, Weighed};
 use super::recommend::{Standing, picked, weighed};
-use crate::terms::{
-    Configuration, MissingFigure, OPERATING_SHARE, ObjectiveKind, ObjectiveNote, Verdict,
-};
-
-/// What a setting is expected or known to do.
-#[derive(Clone, Copy)]
-struct Outlook {
-    configuration: Configuration,
-    rps: f64,
-    memory_bytes: Option<u64>,
-}
+use crate::stats::Estimate;
+use crate::terms::{Configuration, MissingFigure, ObjectiveKind, ObjectiveNote, Verdict};
 
 /// What a candidate of the race has to reach to be worth an exact figure; `best_rps`: the highest
 /// capacity so far.
@@ -37,44 +28,47 @@ pub(super) fn bar(ledger: &Ledger, best_rps: Option<f64>) -> Option<f64> {
 /// and while none seems to hold the rate.
 pub(super) fn best_in_race(ledger: &Ledger) -> Option<(Configuration, f64)> {
     let (_, it) = raced(ledger).into_iter().next()?;
-    Some((it.configuration, it.rps))
+    Some((it.configuration, it.capacity.value))
 }
 
 /// Measured settings that seem to hold the rate, the best first, each with what is asked about.
-fn raced(ledger: &Ledger) -> Vec<(f64, Outlook)> {
+fn raced(ledger: &Ledger) -> Vec<(f64, Weighed)> {
     if !ledger.plan.pursues() {
         return Vec::new();
     }
     let expectations = Expectations::of(ledger);
     let least_rps = ledger.plan.objective.rate_rps().map_or(0.0, |rate| rate * SEEMS);
-    let outlook = |(configuration, rps): (Configuration, f64)| {
-        let memory_bytes = ledger.memory_bytes(configuration);
-        let it = Outlook { configuration, rps, memory_bytes };
-        Some((score(ledger, expectations.as_ref(), it)?, it))
+    let scored = |held: (Configuration, f64)| {
+        let it = outlook(ledger, expectations.as_ref(), held, ledger.memory_bytes(held.0));
+        Some((it.score(&ledger.plan.objective)?, it))
     };
     let measured = ledger.raced().filter(|(_, rps)| *rps >= least_rps);
-    let mut raced: Vec<(f64, Outlook)> = measured.filter_map(outlook).collect();
+    let mut raced: Vec<(f64, Weighed)> = measured.filter_map(scored).collect();
     raced.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.configuration.cmp(&b.1.configuration)));
     raced
 }
 
-/// What is asked about, before it is measured; less is better.
-fn score(ledger: &Ledger, expectations: Option<&Expectations<'_>>, it: Outlook) -> Option<f64> {
-    let plan = &ledger.plan;
-    match plan.objective.kind {
-        ObjectiveKind::Capacity => Some(1.0 / it.rps),
-        ObjectiveKind::Memory => it.memory_bytes.map(|bytes| bytes as f64),
+/// What a setting is expected to do that holds so many requests/s as far as is known.
+fn outlook(
+    ledger: &Ledger,
+    expectations: Option<&Expectations<'_>>,
+    (configuration, rps): (Configuration, f64),
+    memory_bytes: Option<u64>,
+) -> Weighed {
+    let asked = &ledger.plan.objective;
+    let p95_s = |rate_rps| {
+        let of_rate = expectations?.p95_s(configuration, rate_rps);
         // One that the model gives no chance holds the rate all the same, as measured.
-        ObjectiveKind::Latency => {
-            let of_rate = expectations?.p95_s(it.configuration, plan.objective.rate_rps()?);
-            Some(of_rate.unwrap_or(1e6 / it.rps))
-        }
-        ObjectiveKind::Cost => {
-            let rps = plan.objective.rate_rps().unwrap_or(it.rps * OPERATING_SHARE);
-            let cpu_s = expectations?.cpu_per_request_s();
-            let cost = objective::cost(&plan.objective.prices?, rps, cpu_s, it.memory_bytes?)?;
-            Some(cost.per_million_requests)
-        }
+        Some(of_rate.unwrap_or(1e6 / rps))
+    };
+    let latency_rps = asked.rate_rps().filter(|_| asked.kind == ObjectiveKind::Latency);
+    Weighed {
+        configuration,
+        capacity: Estimate::around(rps, 0.0, 0),
+        is_confirmed: false,
+        memory_bytes,
+        cpu_per_request_s: expectations.map(Expectations::cpu_per_request_s),
+        p95_s: latency_rps.and_then(p95_s),
     }
 }
 
@@ -87,14 +81,15 @@ pub(super) fn candidate(ledger: &Ledger) -> Option<Configuration> {
     let rate = ledger.plan.objective.rate_rps().unwrap_or(0.0);
     let hope = expectations.error.min(0.3).exp();
     let least = |factor: f64, least_rps: f64| {
-        let outlook = |configuration: Configuration| Outlook {
-            configuration,
-            rps: expectations.capacity_rps(configuration) * factor,
-            memory_bytes: expectations.memory_bytes(configuration),
+        let expected = |at: Configuration| (at, expectations.capacity_rps(at) * factor);
+        let scored = |held: (Configuration, f64)| {
+            let memory_bytes = expectations.memory_bytes(held.0);
+            let it = outlook(ledger, Some(&expectations), held, memory_bytes);
+            Some((it.score(&ledger.plan.objective)?, it.configuration))
         };
-        let possible = ledger.untried().map(outlook).filter(|it| it.rps > least_rps);
+        let possible = ledger.untried().map(expected).filter(|(_, rps)| *rps > least_rps);
         possible
-            .filter_map(|it| Some((score(ledger, Some(&expectations), it)?, it.configuration)))
+            .filter_map(scored)
             .filter(|(score, _)| best.is_none_or(|best| *score < best))
             .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
             .map(|(_, configuration)| configuration)

@@ -93,12 +93,12 @@ impl RateSearch {
     }
 
     /// Uses all of its time, however precise the answer.
-    pub(super) fn without_early_end(self) -> Self {
+    pub fn without_early_end(self) -> Self {
         Self { precision: None, ..self }
     }
 
     /// Begins below what one saturating burst of `load_s` seconds got through.
-    pub(super) fn begin_below(&mut self, most_rps: f64, load_s: f64) {
+    pub fn begin_below(&mut self, most_rps: f64, load_s: f64) {
         self.used_s += load_s;
         self.is_growing = false;
         self.is_capped = true;
@@ -164,7 +164,7 @@ impl RateSearch {
     /// requests that wait in one queue: they fare alike, which no window shows by itself.
     pub fn answer(&self) -> RateAnswer {
         let noise = NOISE_SD_LOG.hypot(self.resolution());
-        let capacity_rps = self.estimate().map(|estimate| widened(estimate, noise));
+        let capacity_rps = self.estimate().map(|it| it.widened(1.96 * noise));
         let (held, missed) = (self.highest_held(), self.lowest_missed());
         let is_generator_limited = self
             .ceiling()
@@ -346,16 +346,6 @@ fn grew(before: &BurstAnswer, after: &BurstAnswer) -> bool {
     let one = |burst: &BurstAnswer| 1.0 / burst.completed.max(1) as f64;
     let chance = (one(before) + one(after)).sqrt();
     after.throughput_rps > before.throughput_rps * (1.0 + GROWTH.max(chance))
-}
-
-/// The interval with the noise between windows added, an independent error of the logarithm.
-fn widened(estimate: Estimate, sd_log: f64) -> Estimate {
-    let wider = |ratio: f64| ratio.ln().hypot(1.96 * sd_log).exp();
-    Estimate {
-        low: estimate.value / wider(estimate.value / estimate.low),
-        high: estimate.value * wider(estimate.high / estimate.value),
-        ..estimate
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@
 
 mod answer;
 mod failures;
-mod starts;
 
 use std::time::Duration;
 
@@ -21,18 +20,17 @@ use super::constants::{
     REVISION_PRIOR_SD_LOG, REVISION_REQUESTS, REVISION_SETBACKS, REVISION_SETTLE, SETTLE,
     SLOW_REPLIES, WARM_BURST, WINDOW_LEAST_S,
 };
-use super::fresh::{Capacity, FreshStart, Known, Pace};
+use super::fresh::{FreshStart, Known, Pace};
 use super::loads::{burst_clients, loop_clients};
 use super::plan::goal_from_unloaded;
 use super::unloaded::longer;
 use crate::model::{self, Form};
 use crate::terms::{
-    Arrivals, Configuration, OPERATING_SHARE, Offered, Rate, Reason, Side, Slo, Stated,
-    TrialPurpose, TrialSummary, Verdict,
+    Arrivals, ChangeReason, CompareNote, Configuration, OPERATING_SHARE, Offered, Rate, Reason,
+    Side, Slo, Stated, TrialPurpose, TrialSummary, Verdict,
 };
 pub use answer::{RevisionFigure, RevisionsAnswer};
 pub use failures::of_failures;
-pub use starts::RevisionStart;
 
 /// What is compared, and within what.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,17 +61,19 @@ enum Step {
 }
 
 /// What was seen of one revision in a block.
-#[derive(Debug, Clone, Default)]
-struct Seen {
-    start: FreshStart,
-    capacity: Option<Capacity>,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SideFigures {
+    /// Requests/s, and the standard deviation of their logarithm.
+    pub capacity: Option<(f64, f64)>,
     /// In all loads that both were given: CPU seconds of the server, and replies.
-    cpu_s: f64,
-    completed: u64,
-    p95_s: Vec<f64>,
-    memory_bytes: Option<u64>,
+    pub cpu_s: f64,
+    pub completed: u64,
+    /// In each window at the rate that both are sent, seconds.
+    pub p95_s: Vec<f64>,
+    /// Of all its processes, at the most.
+    pub memory_bytes: Option<u64>,
     /// Requests that were due at the rate, and those of them that failed.
-    failed: (u64, u64),
+    pub failed: (u64, u64),
 }
 
 /// How servers broke down under load: none of its trials tells anything then.
@@ -82,32 +82,6 @@ enum Breakdown {
     Died,
     /// Many clients got no good reply.
     Silent,
-}
-
-/// A budget that is too short for the comparison to tell much.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ShortBudget {
-    /// Whole blocks that it has room for.
-    pub blocks: u32,
-    /// How long one takes, seconds.
-    pub block_s: f64,
-    /// Blocks that it should have room for.
-    pub wanted: u32,
-    /// The budget that has, seconds.
-    pub wanted_s: f64,
-}
-
-/// Why it ended before it was sure, and before its time.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RevisionsFault {
-    /// Servers of this side died under load again and again, and those of the other side did not.
-    Dies { side: Side },
-    /// They answered nothing to many clients, again and again, and those of the other side did.
-    AnswersNothing { side: Side },
-    /// Servers of both died under load, or answered nothing.
-    BothBreakDown,
-    /// Trials said nothing of the server.
-    NotValid { why: Stated<Reason> },
 }
 
 /// A comparison as far as it is.
@@ -129,17 +103,20 @@ pub struct Revisions {
     block: u32,
     /// What is left of this block, last one next.
     queue: Vec<(Side, Step)>,
-    seen: [Seen; 2],
+    /// The fresh starts of this block, of A and of B.
+    starts: [FreshStart; 2],
+    seen: [SideFigures; 2],
     /// Of each whole block, A and B.
-    blocks: Vec<[Seen; 2]>,
+    blocks: Vec<[SideFigures; 2]>,
     at_any_rate: [AtAnyRate; 2],
     /// All of them, oldest first.
     breakdowns: Vec<(Side, Breakdown)>,
     /// Trials that said nothing since the last whole block.
     setbacks: u32,
     /// Known after the first whole block.
-    short: Option<ShortBudget>,
-    fault: Option<RevisionsFault>,
+    short: Option<CompareNote>,
+    /// Why it ended before it was sure, and before its time.
+    fault: Option<ChangeReason>,
     now_s: f64,
     block_began_s: f64,
 }
@@ -157,6 +134,7 @@ impl Revisions {
             rate_rps: None,
             block: 0,
             queue: Vec::new(),
+            starts: Default::default(),
             seen: Default::default(),
             blocks: Vec::new(),
             at_any_rate: Default::default(),
@@ -200,8 +178,8 @@ impl Revisions {
     }
 
     /// The budget has room for fewer blocks than it should; `None` also before the first one.
-    pub fn short_budget(&self) -> Option<ShortBudget> {
-        self.short
+    pub fn short_budget(&self) -> Option<CompareNote> {
+        self.short.clone()
     }
 
     /// Takes the result of the trial that [`ask`](Self::ask) asked for. `now_s`: seconds that all
@@ -250,7 +228,7 @@ impl Revisions {
         }
         self.block += 1;
         self.block_began_s = self.now_s;
-        self.seen = Default::default();
+        (self.starts, self.seen) = Default::default();
         // Whoever is loaded first in one block is second in the next.
         let (first, second) = match self.block % 2 {
             1 => (Side::A, Side::B),
@@ -297,7 +275,7 @@ impl Revisions {
                 ..TrialRequest::burst(at, self.burst_clients(), SETTLE, self.burst_duration())
             },
             Step::Probe => {
-                let rate = self.seen[side as usize].start.expected_rps().unwrap_or(1.0);
+                let rate = self.starts[side as usize].expected_rps().unwrap_or(1.0);
                 let duration = Duration::from_secs_f64(LOOK_LEAST_S);
                 let probe = request(TrialPurpose::Screen, self.open(rate), SETTLE, duration);
                 TrialRequest { common_arrivals: common(0), ..probe }
@@ -342,7 +320,7 @@ impl Revisions {
             return;
         }
         self.queue.clear();
-        self.fault = Some(RevisionsFault::NotValid { why: summary.reason.clone() });
+        self.fault = Some(ChangeReason::TrialsNotValid { why: summary.reason.clone() });
     }
 
     fn take_alone(&mut self, summary: &TrialSummary) {
@@ -370,14 +348,14 @@ impl Revisions {
         if self.is_out_of_reach && self.rate_rps.is_none() {
             self.rate_rps = Some(OPERATING_SHARE * burst_rps);
         }
-        self.seen[side as usize].start.take(summary, known, Pace::default());
+        self.starts[side as usize].take(summary, known, Pace::default());
     }
 
     fn take_probe(&mut self, side: Side, summary: &TrialSummary) {
         let Some(known) = self.known else { return };
-        let seen = &mut self.seen[side as usize];
-        seen.capacity = seen.start.take(summary, known, Pace::default());
-        if let (Side::A, None, Some(capacity)) = (side, self.rate_rps, seen.capacity) {
+        let capacity = self.starts[side as usize].take(summary, known, Pace::default());
+        self.seen[side as usize].capacity = capacity.map(|it| (it.rps, it.sd_log));
+        if let (Side::A, None, Some(capacity)) = (side, self.rate_rps, capacity) {
             self.rate_rps = Some(OPERATING_SHARE * capacity.rps);
         }
     }
@@ -389,9 +367,15 @@ impl Revisions {
         seen.failed.1 += load.failed();
     }
 
+    /// Takes a whole block at once, A's figures and B's, in place of its trials.
+    pub fn take_figures(&mut self, block: [SideFigures; 2]) {
+        self.blocks.push(block);
+    }
+
     /// Both sides of it are measured.
     fn take_block(&mut self) {
-        self.blocks.push(std::mem::take(&mut self.seen));
+        let block = std::mem::take(&mut self.seen);
+        self.take_figures(block);
         self.setbacks = 0;
         if self.blocks.len() == 1 {
             self.short = self.room();
@@ -399,14 +383,14 @@ impl Revisions {
     }
 
     /// What the budget has room for, by how long the block took that has just ended.
-    fn room(&self) -> Option<ShortBudget> {
+    fn room(&self) -> Option<CompareNote> {
         let block_s = self.now_s - self.block_began_s;
         let blocks = 1.0 + (self.time_left().as_secs_f64() / block_s).floor();
-        (blocks < f64::from(REVISION_BLOCKS_WANTED)).then(|| ShortBudget {
-            blocks: blocks as u32,
+        (blocks < f64::from(REVISION_BLOCKS_WANTED)).then(|| CompareNote::FewBlocks {
+            blocks: blocks as u64,
             block_s,
-            wanted: REVISION_BLOCKS_WANTED,
-            wanted_s: self.now_s + f64::from(REVISION_BLOCKS_WANTED - 1) * block_s,
+            wanted: REVISION_BLOCKS_WANTED.into(),
+            budget_s: self.now_s + f64::from(REVISION_BLOCKS_WANTED - 1) * block_s,
         })
     }
 
@@ -421,14 +405,14 @@ impl Revisions {
     }
 
     /// Whose servers broke down, and how; `None` where none did.
-    fn of_breakdowns(&self) -> Option<RevisionsFault> {
+    fn of_breakdowns(&self) -> Option<ChangeReason> {
         let &(side, _) = self.breakdowns.first()?;
         if self.breakdowns.iter().any(|it| it.0 != side) {
-            return Some(RevisionsFault::BothBreakDown);
+            return Some(ChangeReason::BothBreakDown);
         }
         Some(match self.breakdowns.iter().any(|it| it.1 == Breakdown::Died) {
-            true => RevisionsFault::Dies { side },
-            false => RevisionsFault::AnswersNothing { side },
+            true => ChangeReason::ServerDies { side },
+            false => ChangeReason::AnswersNothing { side },
         })
     }
 
@@ -437,7 +421,7 @@ impl Revisions {
         self.queue.clear();
         self.setbacks += 1;
         if self.setbacks > REVISION_SETBACKS {
-            self.fault = Some(RevisionsFault::NotValid { why: why.clone() });
+            self.fault = Some(ChangeReason::TrialsNotValid { why: why.clone() });
         }
     }
 }
@@ -479,7 +463,7 @@ mod tests {
         }
         assert_eq!(search.fault, None);
         (0..=REVISION_SETBACKS).for_each(|_| search.take_setback(&why));
-        assert_eq!(search.fault, Some(RevisionsFault::NotValid { why }));
+        assert_eq!(search.fault, Some(ChangeReason::TrialsNotValid { why }));
     }
 
     /// One client alone: so many requests began in the time, and each of them took six seconds.
@@ -516,7 +500,7 @@ mod tests {
             search.tell(&alone(0), now_s);
         }
         assert!(search.ask().is_none());
-        assert!(matches!(search.answer().fault, Some(RevisionsFault::NotValid { .. })));
+        assert!(matches!(search.answer().fault, Some(ChangeReason::TrialsNotValid { .. })));
         assert!(search.blocks.is_empty());
     }
 
@@ -524,15 +508,15 @@ mod tests {
     fn servers_of_one_side_that_break_down_again_and_again_are_named_and_of_both_sides_both() {
         use Breakdown::{Died, Silent};
         for (breakdowns, fault) in [
-            ([(Side::B, Died); 4], RevisionsFault::Dies { side: Side::B }),
-            ([(Side::A, Silent); 4], RevisionsFault::AnswersNothing { side: Side::A }),
+            ([(Side::B, Died); 4], ChangeReason::ServerDies { side: Side::B }),
+            ([(Side::A, Silent); 4], ChangeReason::AnswersNothing { side: Side::A }),
             (
                 [(Side::B, Silent), (Side::B, Died), (Side::B, Silent), (Side::B, Silent)],
-                RevisionsFault::Dies { side: Side::B },
+                ChangeReason::ServerDies { side: Side::B },
             ),
             (
                 [(Side::B, Died), (Side::B, Died), (Side::A, Silent), (Side::B, Died)],
-                RevisionsFault::BothBreakDown,
+                ChangeReason::BothBreakDown,
             ),
         ] {
             let mut search = Revisions::new(tests_plan(Form::Threads));
@@ -557,9 +541,9 @@ mod tests {
         };
         // Of 360 s.
         assert_eq!(after(85.0), None);
-        let short = ShortBudget { blocks: 3, block_s: 100.0, wanted: 4, wanted_s: 420.0 };
-        assert_eq!(after(100.0), Some(short));
-        assert_eq!(after(340.0).map(|it| it.blocks), Some(1));
+        let few = CompareNote::FewBlocks { blocks: 3, block_s: 100.0, wanted: 4, budget_s: 420.0 };
+        assert_eq!(after(100.0), Some(few));
+        assert!(matches!(after(340.0), Some(CompareNote::FewBlocks { blocks: 1, .. })));
     }
 
     #[test]

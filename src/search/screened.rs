@@ -11,7 +11,6 @@ use super::constants::{
     EQUIVALENCE, GUESS_DEGREES, KNOBS_BLOCKS_LEAST, KNOBS_ERROR, KNOBS_ERROR_EARLY, START_SD_LOG,
     STARTS_IN_A_RATIO,
 };
-use super::estimates::exp;
 use super::fresh::{Arm, Capacity, Pace, Tail};
 use super::ledger::Ledger;
 use crate::stats::{self, Estimate, PriorSpread};
@@ -378,6 +377,6 @@ impl Screened<'_> {
             measured.iter().filter(|it| it.arm == arm).filter_map(within).collect();
         let variance = STARTS_IN_A_RATIO * (probes + START_SD_LOG.powi(2));
         let spread = PriorSpread { variance, degrees: GUESS_DEGREES };
-        Some(exp(stats::shrunk_interval(&logs, spread, level)?))
+        Some(stats::shrunk_interval(&logs, spread, level)?.exp())
     }
 }

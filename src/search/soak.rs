@@ -198,8 +198,8 @@ fn trend(points: &[(f64, f64)]) -> Option<Trend> {
     Some(Trend {
         first,
         last,
-        per_hour: slope.map(|slope| an_hour(slope.per_step)),
-        per_hour_interval: slope.map(|slope| [slope.low, slope.high].map(an_hour)),
+        per_hour: slope.map(|slope| an_hour(slope.value)),
+        per_hour_interval: slope.map(|slope| slope.interval().map(an_hour)),
     })
 }
 

@@ -8,7 +8,7 @@ use super::constants::{
     CHANGE_A_MINUTE, CHANGE_A_SESSION, COST_REPLIES_LEAST, LOOK_LEAST_S, STEADY_LEVEL,
 };
 use crate::model::server_cpu_s;
-use crate::stats::{Slope, common_slope};
+use crate::stats::{Estimate, common_slope};
 use crate::terms::{Configuration, SteadinessNote, TrialSummary};
 
 /// What one window at a steady rate showed.
@@ -53,8 +53,8 @@ pub(super) fn unsteadiness(sights: &[Sight]) -> Option<SteadinessNote> {
 /// A leak, a cache that fills, a compiler that is not done.
 fn in_a_start(sights: &[Sight]) -> Option<SteadinessNote> {
     let slope = common_slope(&by(sights, |it| (it.configuration, it.start)), STEADY_LEVEL)?;
-    let cpu_ratio_per_minute = slope.per_step.exp();
-    is_clear(&slope, CHANGE_A_MINUTE).then_some(match slope.per_step > 0.0 {
+    let cpu_ratio_per_minute = slope.value.exp();
+    is_clear(&slope, CHANGE_A_MINUTE).then_some(match slope.value > 0.0 {
         true => SteadinessNote::SlowsDown { cpu_ratio_per_minute },
         false => SteadinessNote::StillWarmsUp { cpu_ratio_per_minute },
     })
@@ -66,7 +66,7 @@ fn over_the_session(sights: &[Sight]) -> Option<SteadinessNote> {
     let slope = common_slope(&groups, STEADY_LEVEL)?;
     let times = || sights.iter().map(|it| it.at_min);
     let minutes = times().fold(0.0, f64::max) - times().fold(f64::INFINITY, f64::min);
-    let cpu_ratio = (slope.per_step * minutes).exp();
+    let cpu_ratio = (slope.value * minutes).exp();
     is_clear(&slope, CHANGE_A_SESSION / minutes)
         .then_some(SteadinessNote::ChangedOverSession { cpu_ratio })
 }
@@ -80,7 +80,7 @@ fn by(sights: &[Sight], key: impl Fn(&Sight) -> (Configuration, u32)) -> Vec<Vec
 }
 
 /// The whole interval is beyond this, on one side.
-fn is_clear(slope: &Slope, least: f64) -> bool {
+fn is_clear(slope: &Estimate, least: f64) -> bool {
     slope.low > least || slope.high < -least
 }
 

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::again::Again;
-use super::ask::{Ask, Told, TrialRequest};
-use super::at_any_rate::AtAnyRate;
+use super::ask::{Told, TrialRequest};
+use super::at_any_rate::{AtAnyRate, by_latency, is_more};
 use super::belief::{Most, after_burst, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
@@ -18,7 +18,6 @@ use super::constants::{
     START_PRIOR_SD_LOG, USUAL_CV2, VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST,
     WINDOW_MOST_S,
 };
-use super::errors::{by_latency, is_more};
 use super::loads::burst_clients;
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, starts, width};
 use super::warmth::Warmth;
@@ -158,18 +157,16 @@ impl Verify {
         }
     }
 
-    /// What it wants next. Asking twice without telling gives the same answer.
-    pub fn ask(&mut self) -> Ask {
-        if let Some(request) = self.hold() {
-            return Ask::Trial(request);
-        }
-        if self.queue.is_empty() && !self.begin_block() {
-            return Ask::Done;
-        }
-        match self.queue.last() {
-            Some(&configuration) => Ask::Trial(self.request(configuration)),
-            None => Ask::Done,
-        }
+    /// The trial that it wants next; none: it is done. Asking twice without telling gives the same
+    /// answer.
+    pub fn ask(&mut self) -> Vec<TrialRequest> {
+        let request = self.hold().or_else(|| {
+            if self.queue.is_empty() {
+                self.begin_block();
+            }
+            self.queue.last().map(|&configuration| self.request(configuration))
+        });
+        Vec::from_iter(request)
     }
 
     /// Takes the result of the trial that [`ask`](Self::ask) asked for.
@@ -203,20 +200,18 @@ impl Verify {
         Some(self.again.request(self.recommended(), self.plan.arrivals))
     }
 
-    /// False when there is nothing more to measure, or no time for it.
-    fn begin_block(&mut self) -> bool {
+    /// Unless there is nothing more to measure, or no time for it.
+    fn begin_block(&mut self) {
         let is_over = self.obstacle.is_some() || !self.settings.contains(&self.recommended());
         if is_over || self.block >= VERIFY_BLOCKS_MAX || self.is_sharp() {
-            return false;
+            return;
         }
         let queue = self.next_block();
-        if queue.is_empty() {
-            return false;
+        if !queue.is_empty() {
+            self.block += 1;
+            self.block_began_s = self.now_s;
+            self.queue = shuffled(queue, self.plan.seed, self.block);
         }
-        self.block += 1;
-        self.block_began_s = self.now_s;
-        self.queue = shuffled(queue, self.plan.seed, self.block);
-        true
     }
 
     /// All settings; the recommended one alone where the other is beaten beyond doubt, or where

@@ -2,6 +2,7 @@
 //!
 //! In: a table of texts and the last lines. Out: the cause. Only computes.
 
+use super::About;
 use crate::terms::BootFailureKind;
 
 /// Texts in the log and the cause they prove; the first row that matches wins, so that the more
@@ -15,10 +16,28 @@ pub const ALL_CONNECTIONS_TAKEN: &[&str] = &[
     "remaining connection slots are reserved",
 ];
 
-/// The cause that the last lines prove, if they prove one.
-pub fn proven(causes: &Causes, last_lines: &[String]) -> Option<BootFailureKind> {
-    let proven = causes.iter().find(|(_, texts)| texts.iter().any(|text| has(last_lines, text)));
-    proven.map(|(kind, _)| *kind)
+/// The cause that the last lines of this server prove; `Exited` when they prove none.
+pub fn recognise(about: &About, last_lines: &[String]) -> BootFailureKind {
+    let is_proven = |texts: &[&str]| texts.iter().any(|text| has(last_lines, text));
+    let proven = about.causes.iter().find(|(_, texts)| is_proven(texts));
+    match proven {
+        Some((kind, _)) => *kind,
+        None if missing(about.name).iter().any(|text| has(last_lines, text)) => {
+            BootFailureKind::NotInstalled
+        }
+        None => BootFailureKind::Exited,
+    }
+}
+
+/// How Ruby, Bundler and Python say that the server of this name is not there.
+fn missing(name: &str) -> [String; 5] {
+    [
+        format!("command not found: {name}"),
+        format!("cannot load such file -- {name} ("),
+        format!("cannot load such file -- {name}/"),
+        format!("can't find gem {name}"),
+        format!("No module named '{name}"),
+    ]
 }
 
 /// What went wrong in a server's own words: of its last lines the one with an exception's name

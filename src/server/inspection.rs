@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::server::{About, Inspection, InspectionError};
+use crate::server::{About, InspectionError};
 use crate::terms::{
     BootFailureKind, Configuration, Remark, SettingsError, SettingsRemark, Threads, Workers,
 };
@@ -29,7 +29,7 @@ pub fn is_report(line: &str) -> bool {
 ///
 /// # Errors
 /// There is none, it is not what the script prints, or the settings don't load.
-fn report<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, InspectionError> {
+pub fn read<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, InspectionError> {
     let json = stdout.lines().rev().find_map(|line| line.trim().strip_prefix(MARK));
     let json = json.ok_or(SettingsError::NothingPrinted)?;
     let unclear = |error: serde_json::Error| error.to_string();
@@ -42,18 +42,6 @@ fn report<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, Inspect
         Ok(Report::Failure { error, at, .. }) => Err(SettingsError::Failed { error, at }.into()),
         Err(error) => Err(SettingsError::Failed { error, at: None }.into()),
     }
-}
-
-/// What becomes of the report; the error says why the settings cannot be run.
-///
-/// # Errors
-/// As [`report`]'s; or the settings cannot be run.
-pub fn read<T: DeserializeOwned>(
-    stdout: &str,
-    about: &About,
-    inspection: impl FnOnce(T) -> Result<Inspection, SettingsError>,
-) -> Result<Inspection, InspectionError> {
-    report(stdout, about).and_then(|settings| Ok(inspection(settings)?))
 }
 
 /// The app's own setting as a configuration.
@@ -80,7 +68,7 @@ pub fn not_written(files: &[String]) -> Option<Remark> {
 
 /// Sees that each of these texts stands in a remark, and gives back all of them.
 #[cfg(test)]
-pub fn assert_says(inspection: &Inspection, expected: &[&str]) -> String {
+pub fn assert_says(inspection: &super::Inspection, expected: &[&str]) -> String {
     let remarks = crate::report::Language::DATA.say_each(&inspection.remarks).join("\n");
     for text in expected {
         assert!(remarks.contains(text), "{text} is missing in: {remarks}");
@@ -100,7 +88,7 @@ mod tests {
 
     fn read(json: &str) -> Result<Settings, InspectionError> {
         let chatter = "the app's own chatter\n\nsweetspot-inspection ";
-        report(&format!("{chatter}{json}\n"), Puma.about())
+        super::read(&format!("{chatter}{json}\n"), Puma.about())
     }
 
     #[test]
@@ -122,7 +110,7 @@ mod tests {
         assert_eq!(missing.kind, BootFailureKind::NotInstalled);
         let (server, error) = ("Puma".into(), "LoadError: no puma".into());
         assert_eq!(missing.why, SettingsError::NotInstalled { server, error });
-        let nothing = report::<Settings>("nothing\n", Puma.about());
+        let nothing = super::read::<Settings>("nothing\n", Puma.about());
         assert_eq!(nothing.unwrap_err().kind, BootFailureKind::Exited);
     }
 }

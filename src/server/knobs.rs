@@ -134,7 +134,7 @@ fn known_text(known: &[&'static str]) -> String {
 /// The server's own settings, then nginx's where that is in front.
 fn known(adapter: &dyn Adapter, proxy: Proxy) -> impl Iterator<Item = &'static Knob> {
     let of_proxy: &[Knob] = if proxy == Proxy::Nginx { nginx::KNOBS } else { &[] };
-    adapter.knobs().list.iter().chain(of_proxy)
+    adapter.about().knobs.list.iter().chain(of_proxy)
 }
 
 /// Checks a setting and its value.
@@ -191,7 +191,7 @@ pub fn in_the_way(
     let version = first_two(&inspection.server_version)?;
     let text = |(major, minor): (u32, u32)| format!("{major}.{minor}");
     change.settings.keys().find_map(|name| {
-        let knob = adapter.knobs().list.iter().find(|knob| knob.name == name)?;
+        let knob = adapter.about().knobs.list.iter().find(|knob| knob.name == name)?;
         let server = adapter.about().title.to_string();
         let (setting, runs) = (name.clone(), inspection.server_version.clone());
         match (knob.since, knob.until) {
@@ -238,7 +238,7 @@ impl App {
 /// A configuration as this server's users write it down, with what is changed of the app.
 pub fn settings(adapter: &dyn Adapter, recommended: Recommended<'_>) -> Settings {
     let app = recommended.app;
-    let knobs = adapter.knobs();
+    let knobs = adapter.about().knobs;
     let own = match knobs.usual_file {
         Some(file) => SettingsPlace::InFile { path: app.config_file(file) },
         None => SettingsPlace::OnCommandLine,

@@ -4,6 +4,7 @@
 //! which process is what, how to stop it, how its users write the setting down). Must not run, read
 //! or write anything: `place` does.
 
+mod about;
 pub(crate) mod advice;
 pub mod command;
 mod command_line;
@@ -28,7 +29,6 @@ mod rack;
 mod run_as;
 pub mod scaling;
 mod seen;
-mod signals;
 mod thin;
 mod unicorn;
 mod uvicorn;
@@ -36,16 +36,16 @@ mod variables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use self::command::CommandTemplate;
 use crate::terms::{
-    BootFailureKind, Bytes, Configuration, Cores, Remark, Role, Settings, SettingsError,
-    WorkerStats,
+    BootFailureKind, Bytes, Configuration, Cores, ProcessFacts, Remark, Role, Settings,
+    SettingsError, WorkerStats,
 };
 
+pub use self::about::About;
 pub use self::failure::own_message;
 pub use self::flags::{FlagNames, Flags, KeptFlag, Takes};
 pub use self::inspection::is_report;
@@ -79,40 +79,6 @@ pub static FOR_COMMANDS: &dyn Adapter = &command::Command;
 
 /// The one whose pods run in a cluster, which starts them itself.
 pub static FOR_PODS: &dyn Adapter = &pods::Pods;
-
-/// What is so of a server whatever the app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct About {
-    /// As users write it: `puma`. A gem has the same name.
-    pub name: &'static str,
-    /// As it is written in sentences: `Puma`.
-    pub title: &'static str,
-    /// The programs that start it, the first of which is taken that is there; empty: none is known.
-    pub programs: &'static [&'static str],
-    /// The server's own configuration in an app's folder: where it is looked for, first come first
-    /// served.
-    pub config_files: &'static [&'static str],
-    /// The apps that it runs.
-    pub runs: &'static [Framework],
-    /// A worker can have several threads; else it has one, and there is nothing to choose.
-    pub has_threads: bool,
-    /// It cannot stand alone: it speaks no HTTP, or each of its workers has an address of its own.
-    pub needs_proxy: bool,
-    /// Commands that install it, any of which will do: `gem install puma`; empty: none is known.
-    pub install: &'static [&'static str],
-}
-
-impl About {
-    /// What looks into a server from inside is written in Ruby.
-    pub fn can_be_probed(&self) -> bool {
-        self.runs_ruby()
-    }
-
-    /// Its apps are written in Ruby.
-    pub fn runs_ruby(&self) -> bool {
-        self.runs.contains(&Framework::Rack)
-    }
-}
 
 /// An app in its folder. The folder is never written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -265,6 +231,14 @@ pub struct CommandLine {
     pub folder: PathBuf,
 }
 
+impl CommandLine {
+    /// One that inherits all variables as they are.
+    pub fn new(arguments: Vec<String>, folder: &Path) -> Self {
+        let (env, env_removed) = (Variables::default(), Vec::new());
+        Self { arguments, env, env_removed, folder: folder.to_path_buf() }
+    }
+}
+
 /// How one configuration is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
@@ -281,7 +255,8 @@ pub struct Recipe {
     pub ready_line: Option<ReadyLine>,
     /// Log lines that say that it won't come up, though the process lives on; counted.
     pub failure_line: Option<ReadyLine>,
-    pub graceful_stop: GracefulStop,
+    /// Asks it to finish its requests and end, as in signal(7).
+    pub stop_signal: i32,
     /// Where it says something of its own workers.
     pub stats: Option<Stats>,
 }
@@ -312,16 +287,16 @@ pub struct ReadyLine {
 }
 
 impl Recipe {
-    /// One process that answers there, and that this signal ends gracefully.
-    pub fn of(command: CommandLine, listen: &Listen, stop_signal: i32) -> Self {
+    /// Processes that answer there, and that this signal ends gracefully.
+    pub fn of(commands: Vec<CommandLine>, listen: &Listen, stop_signal: i32) -> Self {
         Self {
-            commands: vec![command],
+            commands,
             upstream: Upstream::Http(vec![listen.clone()]),
             proxy: None,
             files: Vec::new(),
             ready_line: None,
             failure_line: None,
-            graceful_stop: GracefulStop::by(stop_signal),
+            stop_signal,
             stats: None,
         }
     }
@@ -339,6 +314,11 @@ impl Recipe {
 }
 
 impl ReadyLine {
+    /// As many lines as `count` says in which these texts stand, in this order.
+    pub fn of(contains: &[&str], count: u16) -> Self {
+        Self { contains: contains.iter().map(ToString::to_string).collect(), count }
+    }
+
     /// Is `line` one of those that are counted?
     pub fn matches(&self, line: &str) -> bool {
         let mut rest = line;
@@ -348,33 +328,6 @@ impl ReadyLine {
             found.is_some()
         })
     }
-}
-
-/// How the server is asked to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GracefulStop {
-    /// As in signal(7).
-    pub signal: i32,
-    /// After this it is ended for certain.
-    pub wait: Duration,
-}
-
-impl GracefulStop {
-    /// Requests under way have ended in ten seconds, or never will.
-    pub fn by(signal: i32) -> Self {
-        Self { signal, wait: Duration::from_secs(10) }
-    }
-}
-
-/// One process below the server, as seen from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProcessFacts<'a> {
-    /// A process that we started, and not one of its descendants.
-    pub is_root: bool,
-    /// Command line joined by spaces (servers write their title there).
-    pub title: &'a str,
-    /// It holds the socket on which the server listens, and none of its children does.
-    pub serves: bool,
 }
 
 impl ProcessFacts<'_> {
@@ -405,6 +358,21 @@ pub struct Inspection {
     pub obeys: Obeys,
     /// What could surprise.
     pub remarks: Vec<Remark>,
+}
+
+impl Inspection {
+    /// Of an app of which no more is known.
+    pub fn of(current: Configuration) -> Self {
+        Self {
+            current,
+            server_version: String::new(),
+            runtime_version: String::new(),
+            lacks_yjit: false,
+            is_never_preloaded: false,
+            obeys: Obeys::default(),
+            remarks: Vec::new(),
+        }
+    }
 }
 
 /// An app's settings that cannot be read or run.
@@ -454,17 +422,6 @@ pub trait Adapter: Sync {
         false
     }
 
-    /// How the names of the threads begin that answer requests, where it gives them names.
-    fn serving_threads(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// How the name of the thread begins that takes connections in each process which serves, also
-    /// where none answers a request at the moment.
-    fn listening_threads(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     /// Who takes a new connection, in a version (its first two numbers).
     fn accepts(&self, _version: (u32, u32)) -> Accepts {
         Accepts::Free
@@ -472,18 +429,13 @@ pub trait Adapter: Sync {
 
     /// False: nothing is known of how it works.
     fn is_known(&self) -> bool {
-        true
+        !self.about().programs.is_empty()
     }
 
     /// The kind of worker that this text of its own configuration file names, where that decides
     /// what can be chosen.
     fn worker_kind(&self, _config: &str) -> Option<String> {
         None
-    }
-
-    /// How it spells the flags that come before all other settings.
-    fn flag_names(&self) -> FlagNames {
-        FlagNames::NONE
     }
 
     /// A command that prints the app's own settings, and changes nothing. `None`: nothing need be
@@ -506,18 +458,10 @@ pub trait Adapter: Sync {
     /// A configuration as this server's users write it down, in the way that this app follows.
     fn settings(&self, recommended: Recommended<'_>) -> Settings;
 
-    /// What can be tried of its settings, beside workers and threads.
-    fn knobs(&self) -> Knobs {
-        Knobs::NONE
-    }
-
     /// Reads what it says at [`Recipe::stats`]; empty when that is something else.
     fn read_stats(&self, _body: &str) -> Vec<WorkerStats> {
         Vec::new()
     }
-
-    /// The cause of a failed boot, from the server's own last lines.
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind;
 }
 
 /// How to start `configuration` so that clients reach it at the front port, through the app's proxy

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::command_line::{shell, text};
 use super::filled::filled;
 use super::knobs::{Knob, Knobs, Values};
-use super::{App, CommandLine, Listen, Recipe, Upstream, Variables, failure};
+use super::{App, CommandLine, Listen, Recipe, Upstream, failure};
 use crate::terms::BootFailureKind;
 
 /// Its configuration in the scratch folder.
@@ -55,11 +55,9 @@ pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path, app: &App) -> 
     behind.files.push((CONFIG.into(), with_lines(written, &lines)));
     let arguments = shell(include_str!("nginx.sh"), [text(&scratch.join(CONFIG)), text(scratch)]);
     behind.proxy = Some(CommandLine {
-        arguments,
-        env: Variables::default(),
         // A listening socket of somebody else's nginx.
         env_removed: vec!["NGINX".into()],
-        folder: scratch.to_path_buf(),
+        ..CommandLine::new(arguments, scratch)
     });
     behind
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Command, advice_on, filled_in, has_place};
+use super::command::{CAUSES, Command, advice_on, filled_in, has_place};
 use super::knobs::{Knob, Knobs, Values};
 use super::manifest::{Cut, Manifest};
 use super::{
@@ -14,8 +14,7 @@ use super::{
     Recipe, Recommended,
 };
 use crate::terms::{
-    BootFailureKind, Change, Configuration, Cores, Role, Settings, SettingsError, SettingsPlace,
-    Stated,
+    Change, Configuration, Cores, Role, Settings, SettingsError, SettingsPlace, Stated,
 };
 
 /// A server of which nothing is known but the variables that its pods are given.
@@ -47,13 +46,12 @@ const KNOBS: Knobs =
 const ABOUT: About = About {
     name: "kubernetes",
     title: "the Deployment",
-    programs: &[],
-    config_files: &[],
     runs: &[Framework::Other],
     // Where one of its variables has a place for them.
     has_threads: true,
-    needs_proxy: false,
-    install: &[],
+    knobs: KNOBS,
+    causes: CAUSES,
+    ..About::NONE
 };
 
 impl Adapter for Pods {
@@ -61,16 +59,8 @@ impl Adapter for Pods {
         &ABOUT
     }
 
-    fn is_known(&self) -> bool {
-        false
-    }
-
     fn has_threads(&self, app: &App) -> bool {
         uses(&app.env, "threads")
-    }
-
-    fn knobs(&self) -> Knobs {
-        KNOBS
     }
 
     fn inspect(&self, _app: &App) -> Option<CommandLine> {
@@ -103,10 +93,6 @@ impl Adapter for Pods {
             ..Settings::default()
         }
     }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        Command.recognise_failure(last_lines)
-    }
 }
 
 /// Into how many pods the app is cut; each has an even share of cores, memory and workers.
@@ -115,31 +101,18 @@ pub fn count(app: &App) -> u16 {
     tried.or(app.pods.as_ref().and_then(|pods| pods.cut)).unwrap_or(1)
 }
 
-/// Into how many pods this change cuts the app; `None`: into as many as without it.
-pub fn pods_of(change: &Change) -> Option<u16> {
-    pods_in(&change.settings)
-}
-
-fn pods_in(settings: &BTreeMap<String, String>) -> Option<u16> {
+/// Into how many pods settings that are changed cut the app; `None`: into as many as without them.
+pub fn pods_in(settings: &BTreeMap<String, String>) -> Option<u16> {
     settings.get(CUT)?.parse().ok()
-}
-
-/// How many cores all pods together may use in place of the plan's; `None`: the plan's.
-pub fn cpus(app: &App) -> Option<Cores> {
-    cpus_in(&app.changed.settings)
 }
 
 /// Is this another limit of CPU, and nothing else?
 pub fn is_of_cpus(change: &Change) -> bool {
-    cpus_of(change).is_some() && change.settings.len() == 1 && change.env.is_empty()
+    cpus_in(&change.settings).is_some() && change.settings.len() == 1 && change.env.is_empty()
 }
 
-/// The cores that this change lets all pods use together.
-pub fn cpus_of(change: &Change) -> Option<Cores> {
-    cpus_in(&change.settings)
-}
-
-fn cpus_in(settings: &BTreeMap<String, String>) -> Option<Cores> {
+/// How many cores all pods together may use by settings that are changed; `None`: the plan's.
+pub fn cpus_in(settings: &BTreeMap<String, String>) -> Option<Cores> {
     settings.get(CPUS)?.parse().ok()
 }
 
@@ -283,7 +256,7 @@ spec:
         };
         let cut = app.with_changes([&two]);
         assert_eq!((count(&cut), share(&cut, of_all)), (2, Configuration::new(2, 5).unwrap()));
-        assert_eq!(pods_of(&two), Some(2));
+        assert_eq!(pods_in(&two.settings), Some(2));
         let lines = written(&cut).config_snippet;
         let expected = "\
 # 2 pods, each with an equal part of the cores and memory measured: a lost one takes 50 % along

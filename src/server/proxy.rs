@@ -111,13 +111,10 @@ const THRUSTER: &str = "exec thrust \"$@\" >/dev/null";
 fn thruster(ports: Ports, scratch: &Path) -> CommandLine {
     let variables = [("HTTP_PORT", ports.front), ("TARGET_PORT", ports.behind)];
     let env = variables.map(|(name, port)| (format!("THRUSTER_{name}"), port.to_string()));
-    CommandLine {
-        arguments: shell(THRUSTER, THRUSTERS_CHILD.map(String::from)),
-        env: env.into(),
-        // A certificate would be asked for.
-        env_removed: ["TLS_DOMAIN", "THRUSTER_TLS_DOMAIN"].map(String::from).into(),
-        folder: scratch.to_path_buf(),
-    }
+    let arguments = shell(THRUSTER, THRUSTERS_CHILD.map(String::from));
+    // A certificate would be asked for.
+    let env_removed = ["TLS_DOMAIN", "THRUSTER_TLS_DOMAIN"].map(String::from).into();
+    CommandLine { env: env.into(), env_removed, ..CommandLine::new(arguments, scratch) }
 }
 
 fn kamal_proxy(ports: Ports, scratch: &Path, app: &App) -> CommandLine {

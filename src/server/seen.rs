@@ -3,7 +3,7 @@
 //!
 //! In: titles, names, lines. Out: what they are.
 
-use super::{ADAPTERS, Adapter, ProcessFacts, Proxy, nginx};
+use super::{ADAPTERS, Adapter, ProcessFacts, Proxy, failure, nginx};
 use crate::terms::{BootFailureKind, Configuration, Role};
 
 /// What a process of a server or of the proxy in front of it is.
@@ -21,7 +21,8 @@ pub fn role(
 
 /// The cause of a failed boot, from the last lines of the server and of its proxy.
 pub fn recognise_failure(adapter: &dyn Adapter, last_lines: &[String]) -> BootFailureKind {
-    nginx::recognise_failure(last_lines).unwrap_or_else(|| adapter.recognise_failure(last_lines))
+    let of_server = || failure::recognise(adapter.about(), last_lines);
+    nginx::recognise_failure(last_lines).unwrap_or_else(of_server)
 }
 
 /// Does a process of this title belong to a server whose workers have one thread each?
@@ -33,12 +34,12 @@ pub fn has_one_thread(title: &str) -> bool {
 
 /// Is a thread of this name one of those that a process has which serves, in any of the servers?
 pub fn is_serving(thread: &str) -> bool {
-    let mut known = ADAPTERS.iter().flat_map(|adapter| adapter.listening_threads());
+    let mut known = ADAPTERS.iter().flat_map(|adapter| adapter.about().listening_threads);
     serves_requests(thread) || known.any(|start| thread.starts_with(start))
 }
 
 /// Is a thread of this name one of those that answer requests, in any of the servers?
 pub fn serves_requests(thread: &str) -> bool {
-    let mut known = ADAPTERS.iter().flat_map(|adapter| adapter.serving_threads());
+    let mut known = ADAPTERS.iter().flat_map(|adapter| adapter.about().serving_threads);
     known.any(|start| thread.starts_with(start))
 }

@@ -32,7 +32,7 @@ pub fn assert_roles(adapter: &dyn Adapter, roles: &[(u16, bool, &str, Role)]) {
 /// Holds a server to the causes that its lines prove.
 pub fn assert_causes(adapter: &dyn Adapter, causes: &[(&str, BootFailureKind)]) {
     for (line, cause) in causes {
-        assert_eq!(adapter.recognise_failure(&[line.to_string()]), *cause, "{line}");
+        assert_eq!(failure::recognise(adapter.about(), &[line.to_string()]), *cause, "{line}");
     }
 }
 
@@ -42,15 +42,8 @@ pub fn obeying(workers: Option<&str>, threads: Option<&str>) -> Obeys {
 }
 
 pub fn inspection(workers: u16, threads: u16, version: &str, obeys: Obeys) -> Inspection {
-    Inspection {
-        current: Configuration::new(workers, threads).unwrap(),
-        server_version: version.into(),
-        runtime_version: String::new(),
-        lacks_yjit: false,
-        is_never_preloaded: false,
-        obeys,
-        remarks: Vec::new(),
-    }
+    let current = Configuration::new(workers, threads).unwrap();
+    Inspection { server_version: version.into(), obeys, ..Inspection::of(current) }
 }
 
 /// What a server's users write down, as measured on two cores and 1 GiB.

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::grid;
-use super::local::{RunOptions, now};
+use super::local::RunOptions;
 use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::fleet::{FleetError, identifier};
 use crate::place::kubernetes::{self, Lease, LeaseError, OwnApp, PodOf, Pods, PodsSettings};
 use crate::place::{Place, PlaceError};
 use crate::plan::{Cluster, Plan, Surroundings};
-use crate::report::{Reporter, Stored};
 use crate::store::Store;
 use crate::terms::{Bytes, ClusterDoubt, Configuration, Secrets, StopSignal, Warning};
 
@@ -71,7 +70,7 @@ pub fn tune(
     let mut consent = |question: &str| answered.unwrap_or_else(|| consent(question));
     let mut places = places(plan, found, cluster, &stop)?;
     let (place, beside) = places.split_first_mut().expect("at least one setting at a time");
-    let session = session(plan, (place, &mut store), reporters, stop);
+    let session = Session::new(plan, (place, &mut store), reporters, stop, left_out(plan));
     let beside = beside.iter_mut().map(|place| place as &mut dyn Place).collect();
     tune::run(Tune { session, consent: &mut consent, may_resume, beside })
 }
@@ -139,19 +138,11 @@ pub fn verify(
 ) -> Result<Verified, VerifyError> {
     let mut store = Store::open(&plan.store).map_err(TuneError::from)?;
     let settings = settings(plan, found, cluster).map_err(TuneError::from)?;
-    let place = Pods::new(&*found.api, settings, options.stop.clone());
+    let RunOptions { stop, reporters, .. } = options;
+    let place = Pods::new(&*found.api, settings, stop.clone());
     let mut place = place.map_err(TuneError::from)?;
-    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
+    let session = Session::new(plan, (&mut place, &mut store), reporters, stop, left_out(plan));
     verify::run(Verifying { session, claim, compares_machines })
-}
-
-fn session<'a>(
-    plan: &'a Plan,
-    (place, store): (&'a mut Pods<'_>, &'a mut Store),
-    reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
-    stop: StopSignal,
-) -> Session<'a> {
-    Session { plan, place, store, reporters, stop, started_at: now(), doubts: left_out(plan) }
 }
 
 /// What the pods of an image are made without, though those that they are like have it.

@@ -5,16 +5,16 @@ mod look;
 use super::knobs;
 use crate::model::server_cpu_s;
 use crate::plan::Plan;
-use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer, ObjectiveAnswer, Weighed};
+use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer};
 use crate::server::hosts::{self, Measured};
 use crate::server::scaling::{self, AtWork};
 use crate::server::{self, Inspection, Recommended};
 use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
-    Bytes, Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary,
-    LimitKind, Machine, Note, OPERATING_SHARE, Objective, ObjectiveReport, PlanNote, Prediction,
-    Settings, Stated, TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Warning,
+    Bytes, Configuration, CurrentSetting, Decision, GoalSummary, LimitKind, Machine, Note,
+    OPERATING_SHARE, PlanNote, Prediction, Settings, Stated, TrialPurpose, TrialSummary,
+    TuneResult, Variant, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -24,12 +24,9 @@ pub struct Facts<'a> {
     pub inspection: &'a Inspection,
     pub predicted: Vec<Prediction>,
     pub elapsed_s: f64,
-    pub load_s: f64,
     pub warnings: Vec<Warning>,
-    /// Of several targets, the trials that judged each by its goal.
-    pub mixed: &'a [TrialSummary],
-    /// Valid trials in which a setting was sent a rate.
-    pub at_a_rate: &'a [TrialSummary],
+    /// The session's, oldest first.
+    pub trials: &'a [TrialSummary],
     /// What a request waits for a free thread with the choice at its day-to-day rate by the model,
     /// seconds; `None`: that is not known.
     pub queue_s: Option<f64>,
@@ -42,7 +39,7 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     let of_knobs = answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found));
     notes.extend(of_knobs.map(|it| Stated::Fact(Note::Knobs(it))));
     let at_the_edge = chosen.map(|chosen| at_the_edge(facts.plan, chosen)).unwrap_or_default();
-    let confirmed = answer.choice.as_ref().and_then(|choice| confirmed(facts.mixed, choice));
+    let confirmed = answer.choice.as_ref().and_then(|choice| confirmed(facts.trials, choice));
     let uncertain = confirmed.map(|(trial, rate)| uncertain(trial, rate)).unwrap_or_default();
     let of_plan = at_the_edge.into_iter().chain(uncertain);
     notes.extend(of_plan.map(|it| Stated::Fact(Note::Plan(it))));
@@ -51,10 +48,10 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
         decision: answer.choice.as_ref().map(|choice| decision(choice, answer, &facts)),
         predicted: facts.predicted,
         memory: answer.memory.clone(),
-        objective: answer.objective.as_ref().map(|it| objective(it, chosen)),
+        objective: answer.objective.clone(),
         knobs: answer.knobs.as_ref().map(|found| knobs::report(facts.plan, found)),
         elapsed_s: facts.elapsed_s,
-        load_s: facts.load_s,
+        load_s: facts.trials.iter().fold(0.0, |sum_s, trial| sum_s + trial.load_s),
         machine: facts.machine.clone(),
         warnings: facts.warnings,
         notes,
@@ -72,19 +69,24 @@ fn at_the_edge(plan: &Plan, chosen: Configuration) -> Vec<PlanNote> {
     of_workers.into_iter().chain(of_threads).collect()
 }
 
-/// The trial that shows the goals of the chosen configuration, with its rate: the one that held the
-/// rate that is printed, else of those that held the one at the highest rate, at the end, else when
-/// the choice was confirmed, else when it was raced.
-fn confirmed<'a>(mixed: &'a [TrialSummary], choice: &Choice) -> Option<(&'a TrialSummary, f64)> {
+/// Of several targets, the trial that shows the goals of the chosen configuration, with its rate:
+/// the one that held the rate that is printed, else of those that held the one at the highest rate,
+/// at the end, else when the choice was confirmed, else when it was raced.
+fn confirmed<'a>(trials: &'a [TrialSummary], choice: &Choice) -> Option<(&'a TrialSummary, f64)> {
     let printed = choice.held.and_then(|held| {
-        let trial = mixed.iter().find(|trial| trial.id == held.trial)?;
+        let trial = mixed(trials).find(|trial| trial.id == held.trial)?;
         Some((trial, held.rate_rps))
     });
-    printed.or_else(|| at_highest_rate(mixed, choice.capacity.configuration))
+    printed.or_else(|| at_highest_rate(trials, choice.capacity.configuration))
 }
 
-fn at_highest_rate(mixed: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSummary, f64)> {
-    let held = mixed.iter().filter(|trial| {
+/// Those that judged several targets each by its goal.
+fn mixed(trials: &[TrialSummary]) -> impl Iterator<Item = &TrialSummary> + Clone {
+    trials.iter().filter(|trial| !trial.summary.goals.is_empty())
+}
+
+fn at_highest_rate(trials: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSummary, f64)> {
+    let held = mixed(trials).filter(|trial| {
         let may_be_believed = trial.valid && trial.failure.is_none();
         may_be_believed && trial.configuration == chosen && trial.leaning == Verdict::Yes
     });
@@ -132,7 +134,7 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
 
 fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
     let configuration = choice.capacity.configuration;
-    let confirmed = confirmed(facts.mixed, choice);
+    let confirmed = confirmed(facts.trials, choice);
     let has_event_loops = facts.plan.has_event_loops();
     Decision {
         workers: configuration.workers.get(),
@@ -150,7 +152,7 @@ fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
         goals_rps: confirmed.map(|(_, rate)| rate),
         latency_at_rps: choice.latency_at_rps,
         latency_s_p95: choice.p95_s,
-        equivalent: choice.equivalent.iter().map(equivalent).collect(),
+        equivalent: choice.equivalent.clone(),
         settings: settings(choice, facts, answer.knobs.as_ref()),
         memory_bytes: choice.memory_bytes,
         database_connections: if has_event_loops { 0 } else { configuration.slots() },
@@ -198,7 +200,7 @@ fn settings(choice: &Choice, facts: &Facts<'_>, found: Option<&KnobsAnswer>) -> 
 /// is a queue's.
 fn held<'a>(choice: &Choice, facts: &Facts<'a>) -> Option<&'a TrialSummary> {
     let number = choice.held?.trial;
-    facts.at_a_rate.iter().find(|trial| trial.id == number)
+    facts.trials.iter().find(|trial| trial.valid && trial.id == number)
 }
 
 /// What a Deployment's pods were seen to use. `None`: that is not known, or these are no pods.
@@ -220,52 +222,7 @@ fn at_work(choice: &Choice, facts: &Facts<'_>, run: (Configuration, Variant)) ->
             choice.limit.kind,
             LimitKind::Cores | LimitKind::Quota | LimitKind::Gvl
         ),
-        seen: look::nearest(facts.at_a_rate, run, rate_rps),
+        seen: look::nearest(facts.trials, run, rate_rps),
         queue_s: facts.queue_s.filter(|_| run == as_chosen),
-    })
-}
-
-fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {
-    Equivalent {
-        workers: choice.configuration.workers.get(),
-        threads: choice.configuration.threads.get(),
-        ratio: choice.ratio.value,
-        ratio_interval: choice.ratio.interval(),
-        memory_bytes: choice.memory_bytes,
-        latency_s_p95: choice.p95_s,
-    }
-}
-
-fn objective(answer: &ObjectiveAnswer, chosen: Option<Configuration>) -> ObjectiveReport {
-    let asked = answer.objective;
-    let front = answer.front.iter();
-    ObjectiveReport {
-        goal: asked.kind,
-        rate_rps: asked.rate_rps(),
-        price_per_core_hour: asked.prices.map(|prices| prices.per_core_hour),
-        price_per_gib_hour: asked.prices.map(|prices| prices.per_gib_hour),
-        held: answer.held,
-        front: front.filter_map(|it| front_setting(it, &asked, chosen)).collect(),
-    }
-}
-
-/// `None` without memory.
-fn front_setting(
-    it: &Weighed,
-    asked: &Objective,
-    chosen: Option<Configuration>,
-) -> Option<FrontSetting> {
-    let cost = it.cost(asked);
-    Some(FrontSetting {
-        workers: it.configuration.workers.get(),
-        threads: it.configuration.threads.get(),
-        chosen: Some(it.configuration) == chosen,
-        capacity_rps: it.capacity.value,
-        capacity_rps_interval: it.capacity.interval(),
-        confirmed: it.is_confirmed,
-        memory_bytes: it.memory_bytes?,
-        latency_s_p95: it.p95_s,
-        cost_per_hour: cost.map(|cost| cost.per_hour),
-        cost_per_million_requests: cost.map(|cost| cost.per_million_requests),
     })
 }

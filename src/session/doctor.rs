@@ -13,6 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::statvfs;
+use rustix::process::{Resource, getrlimit};
+
 use crate::load;
 use crate::monitor::{self, Cores, groups, host};
 use crate::place::local::cgroup;
@@ -117,10 +120,8 @@ fn governors(allowed: &[u16]) -> Vec<String> {
 
 /// The limit on open files, and what it may be raised to.
 fn open_files() -> (u64, u64) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the structure is ours and lives through the call; on failure it stays zero.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    (limit.rlim_cur, limit.rlim_max)
+    let limit = getrlimit(Resource::Nofile);
+    (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
 }
 
 fn ports() -> Option<LocalPorts> {
@@ -142,16 +143,10 @@ fn number_in(path: &str) -> Option<u64> {
 
 /// Free for this user in the folder, or in the nearest one above it that exists.
 fn free_disk(folder: &Path) -> Option<Bytes> {
-    use std::os::unix::ffi::OsStrExt;
     let absolute = std::path::absolute(folder).ok()?;
     let existing = absolute.ancestors().find(|one| one.is_dir())?;
-    let path = std::ffi::CString::new(existing.as_os_str().as_bytes()).ok()?;
-    // SAFETY: all zeros is a valid `statvfs`; the path ends in zero and both live through the call.
-    let (result, state) = unsafe {
-        let mut state: libc::statvfs = std::mem::zeroed();
-        (libc::statvfs(path.as_ptr(), &mut state), state)
-    };
-    (result == 0).then(|| Bytes(state.f_bavail.saturating_mul(state.f_frsize)))
+    let state = statvfs(existing).ok()?;
+    Some(Bytes(state.f_bavail.saturating_mul(state.f_frsize)))
 }
 
 /// Programs that the app in this folder needs; empty when there is no app.
@@ -201,7 +196,7 @@ mod tests {
         let doubts = warnings(&findings);
         assert_eq!(doubts, [expected]);
         let Said { message, advice } = Language::DATA.say_doubt(&doubts[0]);
-        assert_eq!((doubts[0].code(), &*message), ("steal", "steal: 9.0 % of 1.0 s"));
+        assert_eq!((&*doubts[0].code(), &*message), ("steal", "steal: 9.0 % of 1.0 s"));
         assert!(advice.contains("measure on dedicated cores"), "{advice}");
     }
 

@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::crew::Crew;
 use super::decision;
 use super::order::{Measured, is_told_by};
-use super::resume::{Resumed, is_at_a_rate};
+use super::resume::Resumed;
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
@@ -116,7 +116,7 @@ pub(super) trait Questions {
 
 impl Questions for Search {
     fn ask(&mut self) -> Vec<TrialRequest> {
-        self.ask_all()
+        self.ask()
     }
 
     fn tell(&mut self, told: Told) {
@@ -225,6 +225,18 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
+    /// One that begins now. `doubts`: what is known beforehand.
+    pub fn new(
+        plan: &'a Plan,
+        (place, store): (&'a mut dyn Place, &'a mut Store),
+        reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+        stop: StopSignal,
+        doubts: Vec<Warning>,
+    ) -> Self {
+        let started_at = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        Self { plan, place, store, reporters, stop, started_at, doubts }
+    }
+
     /// Begins it in the store, or goes on with one that was cut off. No event is emitted yet.
     pub(super) fn begin(
         self,
@@ -254,11 +266,7 @@ impl<'a> Session<'a> {
             stop,
             log: Log { store, session, reporters, clock_offset_s, warned: Vec::new() },
             doubts,
-            starts: resumed.map_or(0, |resumed| resumed.starts),
-            trials: resumed.map_or(0, |resumed| resumed.trials),
-            load_s: resumed.map_or(0.0, |resumed| resumed.load_s),
-            mixed: resumed.into_iter().flat_map(Resumed::mixed).cloned().collect(),
-            at_a_rate: resumed.into_iter().flat_map(Resumed::at_a_rate).cloned().collect(),
+            finished: resumed.map(|resumed| resumed.finished.clone()).unwrap_or_default(),
         };
         Ok((work, place))
     }
@@ -283,13 +291,8 @@ pub(super) struct Work<'a> {
     pub log: Log<'a>,
     /// Known beforehand.
     doubts: Vec<Warning>,
-    starts: u32,
-    trials: u32,
-    load_s: f64,
-    /// Trials that judged several targets each by its goal.
-    mixed: Vec<TrialSummary>,
-    /// Valid trials in which a setting was sent a rate.
-    at_a_rate: Vec<TrialSummary>,
+    /// All trials that were measured, oldest first.
+    finished: Vec<TrialSummary>,
 }
 
 /// What is known when a trial begins.
@@ -362,7 +365,8 @@ impl Work<'_> {
         questions: &mut dyn Questions,
         places: Vec<&mut dyn Place>,
     ) -> Result<Ended, TuneError> {
-        let mut crew = Crew::new(places, self.starts);
+        let starts = self.finished.iter().map(|trial| trial.start).max().unwrap_or(0);
+        let mut crew = Crew::new(places, starts);
         for doubt in std::mem::take(&mut self.doubts) {
             self.log.warn(crew.elapsed(), doubt)?;
         }
@@ -379,10 +383,8 @@ impl Work<'_> {
                 inspection: &self.inspection,
                 predicted: questions.predictions(),
                 elapsed_s,
-                load_s: self.load_s,
                 warnings: self.log.warned.clone(),
-                mixed: &self.mixed,
-                at_a_rate: &self.at_a_rate,
+                trials: &self.finished,
                 queue_s: answer.choice.as_ref().and_then(|choice| questions.queue_s(choice)),
             },
         );
@@ -455,7 +457,8 @@ impl Work<'_> {
             };
             (*request, context)
         };
-        let trials: Vec<_> = requests.iter().zip(self.trials + 1..).map(of).collect();
+        let last = self.finished.last().map_or(0, |trial| trial.id);
+        let trials: Vec<_> = requests.iter().zip(last + 1..).map(of).collect();
         let (left, began, log) = (known.left, crew.elapsed(), &mut self.log);
         let mut failed = None;
         let measured = crew.run(&trials, self.plan.seed, &mut |index, progress| {
@@ -473,9 +476,8 @@ impl Work<'_> {
         for doubt in crew.noticed() {
             self.log.warn(elapsed, doubt)?;
         }
-        for ((request, context), measured) in trials.iter().zip(measured) {
-            let trial = (request, context.id);
-            told.push(self.take(trial, measured, known.needs_first_boot, elapsed)?);
+        for ((request, _), measured) in trials.iter().zip(measured) {
+            told.push(self.take(request, measured, known.needs_first_boot, elapsed)?);
         }
         Ok(told.into_iter().collect())
     }
@@ -483,7 +485,7 @@ impl Work<'_> {
     /// What one trial came to; `None` when the user stopped it.
     fn take(
         &mut self,
-        (request, id): (&TrialRequest, u32),
+        request: &TrialRequest,
         measured: Result<Measured, PlaceError>,
         needs_first_boot: bool,
         elapsed: Duration,
@@ -499,15 +501,7 @@ impl Work<'_> {
                 if is_stopped {
                     mark_stopped(&mut summary);
                 }
-                self.trials = id;
-                self.starts = self.starts.max(record.start);
-                self.load_s += summary.load_s;
-                if !summary.summary.goals.is_empty() {
-                    self.mixed.push(*summary.clone());
-                }
-                if is_at_a_rate(&summary) {
-                    self.at_a_rate.push(*summary.clone());
-                }
+                self.finished.push(*summary.clone());
                 let doubts = summary.summary.warnings.iter();
                 for warning in doubts.filter(|it| !is_told_by(summary.purpose, it)) {
                     self.log.warn(elapsed, warning.clone())?;
@@ -534,7 +528,7 @@ impl Work<'_> {
         let (variant, failure_too) = (request.variant, failure.clone());
         let kind = EventKind::BootFailed { configuration, variant, failure: failure_too };
         self.log.emit(elapsed, kind)?;
-        if ends_first && self.trials == 0 {
+        if ends_first && self.finished.is_empty() {
             return Err(TuneError::DoesNotStart(failure.into()));
         }
         let ended_s = self.log.at_s(elapsed);

@@ -4,19 +4,11 @@
 use std::env;
 use std::path::Path;
 
-use crate::place::ecs::{self, Restored, Task};
+use crate::place::ecs::{self, Restored};
 use crate::place::remote;
 
-pub use crate::place::ecs::{EcsError, ServiceName};
+pub use crate::place::ecs::{EcsError, ServiceName, check, task};
 pub use crate::place::remote::ENDS_SESSION;
-
-/// What the app of a service may use, and what it runs with. Changes nothing.
-///
-/// # Errors
-/// There is no such service, it cannot be tuned as it stands, or AWS says no.
-pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
-    ecs::task(name)
-}
 
 /// Has a service run with the variables that this program was given for it. `record`: where it is
 /// written down what it was before.
@@ -26,14 +18,6 @@ pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
 pub fn apply(name: &ServiceName, record: &Path) -> Result<(), EcsError> {
     let value = |name: &str| env::var(name).ok();
     ecs::apply(name, &remote::given(value), record, remote::given_time(value))
-}
-
-/// Whether a service still runs the setting that was applied last, and nothing else.
-///
-/// # Errors
-/// Somebody else has changed it, or AWS says no.
-pub fn check(name: &ServiceName, record: &Path) -> Result<(), EcsError> {
-    ecs::check(name, record)
 }
 
 /// What came of putting a service back, in words.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ring::hmac::{self, Context, HMAC_SHA256};
 
 use crate::files::with_suffix;
-use crate::plan::{Cluster, OwnPods, Plan, Platform};
+use crate::plan::{Plan, Platform};
 use crate::server::Inspection;
 use crate::store::Key;
 use crate::terms::{Machine, Objective};
@@ -43,7 +43,12 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
     }
     match (&plan.cluster, &plan.remote) {
         // The image has its version; the folder where it was typed is not the app's.
-        (Some(cluster), _) => add_cluster(&mut hash, cluster),
+        (Some(cluster), _) => {
+            hash.add(&format!("{cluster:?}"));
+            // What is printed of a template has none of its values.
+            let template = cluster.own.as_ref().and_then(|own| own.template.as_ref());
+            template.iter().for_each(|template| hash.add(&template.contents()));
+        }
         (None, Some(remote)) => {
             let commands = &remote.commands;
             let others = [&commands.ready, &commands.observe].into_iter().flatten();
@@ -80,40 +85,6 @@ fn machine_of(plan: &Plan, machine: &Machine) -> String {
         }
         None => format!("{machine:?}"),
     }
-}
-
-/// Adds what of a cluster counts, as stored sessions have it: a field that comes to be later is
-/// added after these, and only where it is given, as the template is. Before any version with
-/// templates was released they were hashed in another way: a session with one that such a build
-/// was cut off in begins anew.
-fn add_cluster(hash: &mut Hash, cluster: &Cluster) {
-    let Cluster {
-        deployment,
-        own,
-        container,
-        service,
-        namespace,
-        context,
-        generator_image,
-        generator_pull_policy,
-        generators,
-        generator_cpus,
-    } = cluster;
-    let pods = own.as_ref().map_or("None".into(), |own| {
-        let OwnPods { image, pull_policy, port, cuts, at_once, template: _ } = own;
-        format!(
-            "Some(OwnPods {{ image: {image:?}, pull_policy: {pull_policy:?}, port: {port}, \
-             cuts: {cuts:?}, at_once: {at_once} }})"
-        )
-    });
-    hash.add(&format!(
-        "Cluster {{ deployment: {deployment:?}, own: {pods}, container: {container:?}, \
-         service: {service:?}, namespace: {namespace:?}, context: {context:?}, \
-         generator_image: {generator_image:?}, generator_pull_policy: {generator_pull_policy:?}, \
-         generators: {generators}, generator_cpus: {generator_cpus:?} }}"
-    ));
-    let template = own.as_ref().and_then(|own| own.template.as_ref());
-    template.iter().for_each(|template| hash.add(&template.contents()));
 }
 
 /// Of a session that asks this about its trials: their fingerprint comes first, since another
@@ -217,7 +188,7 @@ mod tests {
 
     use super::*;
     use crate::place::kubernetes::Template;
-    use crate::plan::{Key, Surroundings, Typed, resolve};
+    use crate::plan::{Cluster, Key, OwnPods, Surroundings, Typed, resolve};
     use crate::server::{App, Obeys};
     use crate::terms::{Bytes, Configuration, Cores};
 
@@ -288,19 +259,20 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_is_as_before_there_could_be_a_template_unless_its_pods_have_one() {
-        let own = |template: Option<Template>| OwnPods {
-            image: "shop:2".into(),
-            pull_policy: None,
-            port: 3000,
-            cuts: vec![1, 2],
-            at_once: 1,
-            template,
-        };
-        let hashed = |own: Option<OwnPods>| {
+    fn pods_of_another_template_are_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let with = |template: Option<&str>| {
+            let own = OwnPods {
+                image: "shop:2".into(),
+                pull_policy: None,
+                port: 3000,
+                cuts: vec![1, 2],
+                at_once: 1,
+                template: template.map(|text| Template::read(text, None).unwrap()),
+            };
             let cluster = Cluster {
                 deployment: "NAME".into(),
-                own,
+                own: Some(own),
                 container: None,
                 service: None,
                 namespace: Some("web".into()),
@@ -310,25 +282,12 @@ mod tests {
                 generators: 1,
                 generator_cpus: 1.0,
             };
-            let mut hash = Hash::keyed(&[]);
-            add_cluster(&mut hash, &cluster);
-            hash.text()
+            let plan = Plan { remote: None, cluster: Some(cluster), ..remote(folder.path()) };
+            of(&plan, "seen", 2.0)
         };
-        let before = |own: &str| {
-            let mut hash = Hash::keyed(&[]);
-            hash.add(&format!(
-                "Cluster {{ deployment: \"NAME\", own: {own}, container: None, service: None, \
-                 namespace: Some(\"web\"), context: None, generator_image: \"sweetspot:1\", \
-                 generator_pull_policy: None, generators: 1, generator_cpus: 1.0 }}"
-            ));
-            hash.text()
-        };
-        let pods = "Some(OwnPods { image: \"shop:2\", pull_policy: None, port: 3000, \
-                    cuts: [1, 2], at_once: 1 })";
-        assert_eq!(hashed(None), before("None"));
-        assert_eq!(hashed(Some(own(None))), before(pods));
-        let template = Template::read("{\"nodeSelector\": {\"pool\": \"web\"}}", None).unwrap();
-        assert_ne!(hashed(Some(own(Some(template)))), before(pods));
+        let web = with(Some("{\"nodeSelector\": {\"pool\": \"web\"}}"));
+        assert_ne!(web, with(None));
+        assert_ne!(web, with(Some("{\"nodeSelector\": {\"pool\": \"db\"}}")));
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
     let change = |change: &Change| KnobChange {
         knob: change.knob.clone(),
         name: change.name.clone(),
-        is_machine: server::pods::cpus_of(change).is_some(),
-        pods: server::pods::pods_of(change),
+        is_machine: server::pods::cpus_in(&change.settings).is_some(),
+        pods: server::pods::pods_in(&change.settings),
         ruled_out: server::find(&plan.server)
             .and_then(|adapter| server::in_the_way(adapter, inspection, change)),
     };
@@ -67,7 +67,7 @@ pub fn a_pod_less(found: &KnobsAnswer) -> Option<(f64, String)> {
 }
 
 fn result(plan: &Plan, change: &Change, answer: &ChangeAnswer) -> KnobResult {
-    let cpus = server::pods::cpus_of(change).zip(plan.cores);
+    let cpus = server::pods::cpus_in(&change.settings).zip(plan.cores);
     KnobResult {
         knob: change.knob.clone(),
         change: change.name.clone(),
@@ -119,7 +119,7 @@ pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<KnobsNote> {
     };
     let changes = plan.changes.iter().zip(&found.changes);
     let helps = changes.filter(|(change, answer)| {
-        answer.verdict == KnobVerdict::Helps && server::pods::cpus_of(change).is_none()
+        answer.verdict == KnobVerdict::Helps && server::pods::cpus_in(&change.settings).is_none()
     });
     let knobs: BTreeSet<&str> = helps.map(|(change, _)| change.knob.as_str()).collect();
     let of_several = (knobs.len() > 1 && found.together.is_none())

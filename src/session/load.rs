@@ -12,7 +12,7 @@ mod fleet;
 mod prepared;
 mod receivers;
 mod route;
-mod tls;
+pub(super) mod tls;
 mod together;
 mod window;
 

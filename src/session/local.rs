@@ -33,9 +33,9 @@ pub struct RunOptions<'a> {
 /// # Errors
 /// As [`tune::run`]; also when the store cannot be opened or the machine cannot host the app.
 pub fn tune(plan: &Plan, options: RunOptions<'_>) -> Result<Ended, TuneError> {
-    let mut ready = Ready::of(plan, &options.stop)?;
-    let session = ready.session(plan, options.reporters, options.stop);
-    let RunOptions { consent, may_resume, .. } = options;
+    let RunOptions { stop, reporters, consent, may_resume } = options;
+    let (mut store, mut place, doubts) = ready(plan, &stop)?;
+    let session = Session::new(plan, (&mut place, &mut store), reporters, stop, doubts);
     tune::run(Tune { session, consent, may_resume, beside: Vec::new() })
 }
 
@@ -49,54 +49,24 @@ pub fn verify(
     plan: &Plan,
     (compares_machines, options): (bool, RunOptions<'_>),
 ) -> Result<Verified, VerifyError> {
-    let mut ready = Ready::of(plan, &options.stop)?;
-    let session = ready.session(plan, options.reporters, options.stop);
+    let RunOptions { stop, reporters, .. } = options;
+    let (mut store, mut place, doubts) = ready(plan, &stop)?;
+    let session = Session::new(plan, (&mut place, &mut store), reporters, stop, doubts);
     verify::run(Verifying { session, claim, compares_machines })
 }
 
-/// What a session needs on this machine.
-struct Ready {
-    store: Store,
-    place: Local,
-    /// What doctor found.
-    doubts: Vec<Warning>,
-}
-
-impl Ready {
-    fn of(plan: &Plan, stop: &StopSignal) -> Result<Self, TuneError> {
-        // The store first: measuring for minutes and then failing to keep it would be a waste.
-        let store = Store::open(&plan.store)?;
-        let settings = settings(plan)?;
-        let findings = doctor::check(&DoctorSettings {
-            quick: true,
-            app: plan.app.folder.clone(),
-            store: plan.store.clone(),
-        });
-        let place = Local::new(settings, stop.clone())?;
-        Ok(Self { store, place, doubts: doctor::warnings(&findings) })
-    }
-
-    fn session<'a>(
-        &'a mut self,
-        plan: &'a Plan,
-        reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
-        stop: StopSignal,
-    ) -> Session<'a> {
-        Session {
-            plan,
-            place: &mut self.place,
-            store: &mut self.store,
-            reporters,
-            stop,
-            started_at: now(),
-            doubts: self.doubts.clone(),
-        }
-    }
-}
-
-/// RFC 3339, UTC.
-pub(super) fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+/// The store, the place, and what doctor found.
+fn ready(plan: &Plan, stop: &StopSignal) -> Result<(Store, Local, Vec<Warning>), TuneError> {
+    // The store first: measuring for minutes and then failing to keep it would be a waste.
+    let store = Store::open(&plan.store)?;
+    let settings = settings(plan)?;
+    let findings = doctor::check(&DoctorSettings {
+        quick: true,
+        app: plan.app.folder.clone(),
+        store: plan.store.clone(),
+    });
+    let place = Local::new(settings, stop.clone())?;
+    Ok((store, place, doctor::warnings(&findings)))
 }
 
 /// Where this was typed, as the plan has to know it.

@@ -17,6 +17,7 @@ pub(crate) mod load;
 pub mod local;
 pub mod observe;
 pub mod order;
+mod peer;
 pub mod predict;
 pub(crate) mod push;
 pub mod remote;

@@ -5,7 +5,6 @@
 //! changes nothing.
 
 mod asked;
-mod balancer;
 mod blocks;
 mod cloudwatch;
 mod counted;
@@ -16,24 +15,35 @@ mod prometheus;
 mod question;
 mod range;
 mod recorded;
-mod traces;
 
 use std::env;
 
 use crate::http_client::Peer;
 use crate::observe::{Design, judge};
 use crate::plan::header::{given_or_read, parse_header};
-use crate::plan::traffic::Url;
-use crate::session::load::LoadVerbError;
-use crate::session::load::addresses::addresses;
+use crate::session::peer::{Of, peer};
 use crate::terms::{CompareReport, ComparedSide};
 pub use asked::Tell;
 use jiff::Timestamp;
 pub use metrics::Named;
-pub use prometheus::PrometheusError;
 pub use question::{ObserveError, Question, Source, When};
 use range::Blocks;
 pub use range::Range;
+
+/// What holds for the address of a Prometheus.
+const PROMETHEUS: Of = Of {
+    name: "--prometheus",
+    no_user: PROMETHEUS_BARE,
+    no_query: PROMETHEUS_BARE,
+    rule: "only this machine and private networks are asked, unless you say --allow-public",
+    bare_path: "",
+};
+const PROMETHEUS_BARE: &str = "user, password and query do not stand in the address; put \
+                               'Authorization: Basic …' into a file and say --header @FILE";
+
+/// What holds for the address of Datadog's site, which may be public.
+const DATADOG: Of = Of { name: "DD_SITE", no_user: BARE, no_query: BARE, rule: "", bare_path: "" };
+const BARE: &str = "user, password and query do not stand in the address";
 
 /// Judges B against A. `tell` receives why it takes longer than it should, where it does.
 ///
@@ -46,18 +56,18 @@ pub fn observe(question: &Question, tell: Tell) -> Result<CompareReport, Observe
     let (blocks, mut recorded) = match &question.source {
         Source::Prometheus { url, headers, allows_public, named } => {
             let headers = given_headers(headers)?;
-            let peer = peer(("--prometheus", url), headers, *allows_public)?;
+            let peer = recorder(&PROMETHEUS, url, headers, *allows_public)?;
             let prometheus = prometheus::Prometheus::new(peer, tell);
             recorded::of_prometheus(question, &prometheus, named, now_s)?
         }
-        Source::CloudWatch => balancer::of_balancer(question, now_s)?,
+        Source::CloudWatch => cloudwatch::of_balancer(question, now_s)?,
         Source::Datadog { named } => {
             let peer = datadog_peer(|name| env::var(name).ok())?;
-            traces::of_traces(question, (peer, tell), named, now_s)?
+            datadog::of_traces(question, (peer, tell), named, now_s)?
         }
         Source::AccessLogs => log::of_logs(question, now_s)?,
     };
-    let [of_a, of_b] = blocks.each();
+    let [of_a, of_b] = blocks;
     let name_b = question.b.clone().unwrap_or_else(|| format!("{} after", question.a));
     let name_a = match question.b {
         Some(_) => question.a.clone(),
@@ -118,7 +128,7 @@ fn datadog_peer(variable: impl Fn(&str) -> Option<String>) -> Result<Peer, Obser
         true => site,
         false => format!("https://api.{site}"),
     };
-    peer(("DD_SITE", &url), headers, true)
+    recorder(&DATADOG, &url, headers, true)
 }
 
 /// What to do about a key that is missing.
@@ -135,33 +145,15 @@ fn given_headers(given: &[String]) -> Result<Vec<(String, String)>, ObserveError
     Ok(read)
 }
 
-/// Whom to ask, as an option or a variable says it; no message repeats a password or a header's
-/// value.
-fn peer(
-    (of, url): (&'static str, &str),
+/// Who recorded it; the paths that are asked for begin with a slash, and its address ends in none.
+fn recorder(
+    of: &Of,
+    url: &str,
     headers: Vec<(String, String)>,
     allows_public: bool,
 ) -> Result<Peer, ObserveError> {
-    let usage = |what: &str| ObserveError::Usage(format!("{of}: {what}"));
-    let url = Url::parse(url).map_err(|error| usage(&error.to_string()))?;
-    if url.user.is_some() || url.path.contains('?') {
-        let instead = match of {
-            "--prometheus" => "; put 'Authorization: Basic …' into a file and say --header @FILE",
-            _ => "",
-        };
-        return Err(usage(&format!(
-            "user, password and query do not stand in the address{instead}"
-        )));
-    }
-    let addresses = addresses(&url, allows_public).map_err(|source| match source {
-        LoadVerbError::PublicAddress { host, address } => {
-            ObserveError::PublicAddress { host, address }
-        }
-        source => ObserveError::Address { of, source },
-    })?;
-    let path = url.path.trim_end_matches('/');
-    let url = format!("{}://{}{path}", url.scheme.name(), url.host_header());
-    Ok(Peer { url, addresses, headers })
+    let peer = peer(of, url, headers, allows_public)?;
+    Ok(Peer { url: peer.url.trim_end_matches('/').to_string(), ..peer })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the search asks for: as the order that a trial is run by, and measured.
 
-use crate::place::PlaceError;
+use crate::place::{Offer, PlaceError};
 use crate::search::TrialRequest;
 use crate::summary::trial::{Context, summarise};
 use crate::terms::{
@@ -47,12 +47,14 @@ pub fn order(request: &TrialRequest, seed: u64, id: u32, goals: &Goals) -> Order
         configuration: request.configuration,
         variant: request.variant,
         fresh_start: request.fresh_start,
-        offered: request.offered,
-        warm_up: request.warm_up,
-        duration: request.duration,
-        seed: seed.wrapping_add(arrivals(request, id)),
-        connection: request.connection,
-        pods_away: request.pods_away,
+        offer: Offer {
+            offered: request.offered,
+            warm_up: request.warm_up,
+            duration: request.duration,
+            seed: seed.wrapping_add(arrivals(request, id)),
+            connection: request.connection,
+            pods_away: request.pods_away,
+        },
         latency_limit: goals.mean_limit(Slo::tightest_limit),
     }
 }

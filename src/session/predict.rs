@@ -198,7 +198,7 @@ mod tests {
     use crate::terms::{Rate, TrialPurpose, TrialSummary};
 
     fn question() -> Question {
-        Question { slo: Some("p95<1s".parse().unwrap()), ..Question::as_measured() }
+        Question { slo: Some("p95<1s".parse().unwrap()), ..Question::default() }
     }
 
     #[test]

@@ -4,95 +4,39 @@
 //! In: what was typed, and the environment's headers. Out: a receiver, or what is wrong.
 
 use std::env;
-use std::net::IpAddr;
 
-use thiserror::Error;
-
-use super::load::LoadVerbError;
-use super::load::addresses::addresses;
-use crate::http_client::Peer;
-use crate::plan::traffic::{InputError, Url, percent_decoded};
+use super::peer::{Of, PeerError, peer};
+use crate::plan::traffic::percent_decoded;
 use crate::report::Story;
 use crate::report::load::LoadResult;
 use crate::report::metrics::{self, Metric};
 use crate::report::push::{self, Patience, PushError, Receiver, Wanted, otlp};
 
-/// Where OTLP/HTTP takes metrics.
-const PATH: &str = "/v1/metrics";
-
 /// What headers the environment names, the more particular variable first.
 const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
-/// Why there is no receiver to push to.
-#[derive(Debug, Error)]
-pub enum PrepareError {
-    #[error("--push: {0}")]
-    Usage(String),
-    /// Results tell of an app what is nobody else's business.
-    #[error(
-        "--push: {host} is at {address}, a public address; results are sent to this machine and \
-         private networks only, unless you say --allow-public-push"
-    )]
-    PublicAddress { host: String, address: IpAddr },
-    #[error("--push: {0}")]
-    Address(#[source] LoadVerbError),
-}
-
-impl PrepareError {
-    /// The user's to mend on the command line, rather than the environment's.
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Address(error) => error.is_usage(),
-            _ => true,
-        }
-    }
-}
-
-impl From<InputError> for PrepareError {
-    fn from(error: InputError) -> Self {
-        Self::Usage(error.to_string())
-    }
-}
-
-impl From<LoadVerbError> for PrepareError {
-    fn from(error: LoadVerbError) -> Self {
-        match error {
-            LoadVerbError::Usage(what) => Self::Usage(what),
-            LoadVerbError::PublicAddress { host, address } => Self::PublicAddress { host, address },
-            other => Self::Address(other),
-        }
-    }
-}
+/// What holds for the address of a receiver.
+const PUSH: Of = Of {
+    name: "--push",
+    no_user: "user and password do not stand in the address; put them into \
+              OTEL_EXPORTER_OTLP_HEADERS, such as authorization=Basic%20…",
+    no_query: "the address has no query; headers stand in OTEL_EXPORTER_OTLP_HEADERS",
+    rule: "results are sent to this machine and private networks only, unless you say \
+           --allow-public-push",
+    // Where OTLP/HTTP takes metrics.
+    bare_path: "/v1/metrics",
+};
 
 /// Finds the receiver.
 ///
 /// # Errors
 /// The URL or the headers cannot be read, the name is not known, or an address is public without
 /// that being allowed. No message repeats a password or a header's value.
-pub fn prepare(wanted: &Wanted, allows_public: bool) -> Result<Receiver, PrepareError> {
-    let usage = |what: &str| PrepareError::Usage(what.to_string());
-    let url = Url::parse(&wanted.url)?;
-    if url.user.is_some() {
-        return Err(usage(
-            "user and password do not stand in the address; put them into \
-             OTEL_EXPORTER_OTLP_HEADERS, such as authorization=Basic%20…",
-        ));
-    }
-    if url.path.contains('?') {
-        return Err(usage("the address has no query; headers stand in OTEL_EXPORTER_OTLP_HEADERS"));
-    }
-    let addresses = addresses(&url, allows_public)?;
-    let path = if url.is_bare() { PATH } else { &url.path };
+pub fn prepare(wanted: &Wanted, allows_public: bool) -> Result<Receiver, PeerError> {
     let headers = headers_set(|name| env::var(name).ok())?;
+    let peer = peer(&PUSH, &wanted.url, headers, allows_public)?;
     let service = env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
-    Ok(Receiver {
-        peer: Peer {
-            url: format!("{}://{}{path}", url.scheme.name(), url.host_header()),
-            addresses,
-            headers,
-        },
-        service: service.unwrap_or_else(|| "sweetspot".to_string()),
-    })
+    Ok(Receiver { peer, service: service.unwrap_or_else(|| "sweetspot".to_string()) })
 }
 
 /// Sends a stored session's metrics, as of its end by its own clock: a pause before it was taken up
@@ -133,12 +77,13 @@ fn send(receiver: &Receiver, all: &[Metric], at: jiff::Timestamp) -> Result<(), 
 
 /// The headers that the environment names, whose variables `of` gives. An empty one counts as unset
 /// (OpenTelemetry's "Environment Variable Specification").
-fn headers_set(of: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, PrepareError> {
+fn headers_set(of: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, PeerError> {
     let is_set = |text: &String| !text.trim().is_empty();
     let set = HEADERS.iter().find_map(|name| Some((name, of(name).filter(is_set)?)));
     let Some((name, text)) = set else { return Ok(Vec::new()) };
     headers(&text).ok_or_else(|| {
-        PrepareError::Usage(format!("{name} is no list of headers; write name=value,name=value"))
+        let what = format!("{name} is no list of headers; write name=value,name=value");
+        PeerError::Usage { of: PUSH.name, what }
     })
 }
 
@@ -255,7 +200,7 @@ mod tests {
             "http://127.0.0.1:4318/v1/metrics"
         );
         assert_eq!(near("127.0.0.1:9/a/b").unwrap().peer.url, "http://127.0.0.1:9/a/b");
-        assert!(matches!(near("http://192.0.2.1"), Err(PrepareError::PublicAddress { .. })));
+        assert!(matches!(near("http://192.0.2.1"), Err(PeerError::PublicAddress { .. })));
         assert!(prepare(&Wanted { url: "http://192.0.2.1".into() }, true).is_ok());
         for wrong in ["http://u:secret@127.0.0.1", "http://127.0.0.1/?key=secret", "ftp://a"] {
             let error = near(wrong).err().unwrap().to_string();

@@ -6,19 +6,18 @@ use std::path::Path;
 use super::cluster::requests;
 use super::load::LoadVerbError;
 use super::load::addresses::{addresses, reachable};
-use super::local::{RunOptions, now};
+use super::load::tls;
+use super::local::RunOptions;
 use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
-use crate::load::{TlsOptions, TlsSettings};
+use crate::load::TlsOptions;
 use crate::place::PlaceError;
 use crate::place::ecs;
 use crate::place::local::inherited_secrets;
 use crate::place::remote::{
     self, AskMinutes, FILES_OF_HOST, ForHosts, Host, OnLoss, Ours, RemoteSettings, Unread,
 };
-use crate::plan::traffic::Scheme;
 use crate::plan::{Plan, Platform, Remote};
-use crate::report::{Reporter, Stored};
 use crate::store::Store;
 use crate::terms::{Configuration, Machine, StopSignal};
 
@@ -31,14 +30,7 @@ pub use crate::place::remote::{Destination, Occasion, PutBack, Tell};
 pub fn destination(remote: &Remote) -> Result<Destination, LoadVerbError> {
     let url = &remote.url;
     let found = reachable(addresses(url, remote.allows_public)?);
-    let tls = match url.scheme {
-        Scheme::Http => None,
-        Scheme::Https => {
-            // The interface behind an address is our own affair and stands in no certificate.
-            let host = url.host.split('%').next().unwrap_or_default();
-            Some(TlsSettings::new(host, &TlsOptions::default())?)
-        }
-    };
+    let tls = tls::settings(&TlsOptions::default(), url)?;
     let written = url.to_string();
     Ok(Destination {
         url: written.trim_end_matches('/').to_string(),
@@ -58,10 +50,10 @@ pub fn tune(
     options: RunOptions<'_>,
     tell: Tell,
 ) -> Result<Ended, TuneError> {
+    let RunOptions { stop, reporters, consent, may_resume } = options;
     let mut store = Store::open(&plan.store)?;
-    let mut place = place(plan, (to, remote), &options.stop, tell)?;
-    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
-    let RunOptions { consent, may_resume, .. } = options;
+    let mut place = place(plan, (to, remote), &stop, tell)?;
+    let session = Session::new(plan, (&mut place, &mut store), reporters, stop, Vec::new());
     tune::run(Tune { session, consent, may_resume, beside: Vec::new() })
 }
 
@@ -77,10 +69,11 @@ pub fn verify(
     (compares_machines, options): (bool, RunOptions<'_>),
     tell: Tell,
 ) -> Result<Verified, VerifyError> {
+    let RunOptions { stop, reporters, .. } = options;
     let mut store = Store::open(&plan.store).map_err(TuneError::from)?;
-    let place = place(plan, (to, remote), &options.stop, tell);
+    let place = place(plan, (to, remote), &stop, tell);
     let mut place = place.map_err(TuneError::from)?;
-    let session = session(plan, (&mut place, &mut store), options.reporters, options.stop);
+    let session = Session::new(plan, (&mut place, &mut store), reporters, stop, Vec::new());
     verify::run(Verifying { session, claim, compares_machines })
 }
 
@@ -96,15 +89,6 @@ pub fn restore(
     tell: &mut dyn FnMut(u32),
 ) -> Result<Option<PutBack>, TuneError> {
     Ok(remote::restore(store, &inherited_secrets(), stop, tell)?)
-}
-
-fn session<'a>(
-    plan: &'a Plan,
-    (place, store): (&'a mut remote::Remote, &'a mut Store),
-    reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
-    stop: StopSignal,
-) -> Session<'a> {
-    Session { plan, place, store, reporters, stop, started_at: now(), doubts: Vec::new() }
 }
 
 fn place(

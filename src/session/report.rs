@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::predict;
 use crate::files;
-use crate::report::{self, Format, Stored, Story, Style, csv};
+use crate::report::{self, Format, Named, Stored, Story, Style, csv};
 use crate::store::{SessionId, SessionRow, Store, StoreError, StoreErrorKind};
 use crate::terms::{SessionDoubt, SessionState};
 
@@ -63,20 +63,22 @@ impl FromStr for Which {
 
 /// One report wanted: its format, and a file, a folder or (`None`) standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
-    pub format: Format,
+pub struct Output<F = Format> {
+    pub format: F,
     pub path: Option<PathBuf>,
 }
 
-impl FromStr for Output {
+impl<F: Named> FromStr for Output<F> {
     type Err = ReportError;
 
     /// Reads `markdown=report.md`, or `markdown` for standard output.
     fn from_str(text: &str) -> Result<Self, ReportError> {
         let named = named_file(text);
         let name = named.as_ref().map_or(text, |(name, _)| name);
-        let Some(format) = Format::find(name) else {
-            return Err(ReportError::BadFormat { text: text.to_string(), known: known_formats() });
+        let Some(format) = F::find(name) else {
+            let known: Vec<&str> = F::ALL.iter().map(|(name, _)| *name).collect();
+            let (text, known) = (text.to_string(), known.join(", "));
+            return Err(ReportError::BadFormat { text, known });
         };
         Ok(Self { format, path: named.map(|(_, path)| path) })
     }
@@ -148,11 +150,6 @@ fn put_markdown(path: &Path, content: &str, job_summary: Option<&Path>) -> io::R
 /// of one.
 fn job_summary() -> Option<PathBuf> {
     std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
-}
-
-/// The formats' names, with commas.
-fn known_formats() -> String {
-    Format::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// The row of the session meant.
@@ -308,23 +305,18 @@ fn rendered(story: &Story, format: Format, style: Style) -> String {
 ///
 /// # Errors
 /// Two reports for standard output, or for one file.
-pub fn check(outputs: &[Output]) -> Result<(), ReportError> {
+pub fn check<F: Named>(outputs: &[Output<F>]) -> Result<(), ReportError> {
     if let Some(second) = outputs.iter().filter(|output| output.path.is_none()).nth(1) {
-        return Err(ReportError::TwoOnStandardOutput { format: name(second.format) });
+        return Err(ReportError::TwoOnStandardOutput { format: second.format.name() });
     }
-    let place = |output: &Output| output.path.as_deref().map(same_however_spelled);
+    let place = |output: &Output<F>| output.path.as_deref().map(same_however_spelled);
     let clash = outputs.iter().enumerate().find_map(|(at, one)| {
         let path = one.path.as_ref()?.display().to_string();
         let other = outputs[at + 1..].iter().find(|other| place(other) == place(one))?;
-        let (first, second) = (name(one.format), name(other.format));
+        let (first, second) = (one.format.name(), other.format.name());
         Some(ReportError::TwoInOneFile { first, second, path })
     });
     clash.map_or(Ok(()), Err)
-}
-
-fn name(format: Format) -> &'static str {
-    let found = Format::ALL.iter().find(|(_, known)| *known == format);
-    found.map_or("FORMAT", |(name, _)| *name)
 }
 
 /// `a` and `./a` are one file. Links are not looked through.

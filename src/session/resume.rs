@@ -1,7 +1,7 @@
 //! A session that was killed goes on: its stored trials are given to a new search, which thereby
 //! comes to the same state.
 
-use crate::search::{Ask, Search, SearchPlan, Told};
+use crate::search::{Search, SearchPlan, Told};
 use crate::store::{SessionId, Store, StoreError};
 use crate::terms::{Event, EventKind, TrialSummary, Warning};
 
@@ -13,27 +13,9 @@ pub struct Resumed {
     pub events: Vec<Event>,
     /// Its clock at the last of them, seconds.
     pub at_s: f64,
-    pub trials: u32,
-    pub starts: u32,
-    pub load_s: f64,
+    /// Its trials, oldest first.
+    pub finished: Vec<TrialSummary>,
     pub warned: Vec<Warning>,
-}
-
-impl Resumed {
-    /// Its trials that judged several targets each by its goal.
-    pub fn mixed(&self) -> impl Iterator<Item = &TrialSummary> {
-        self.events.iter().filter_map(trial).filter(|trial| !trial.summary.goals.is_empty())
-    }
-
-    /// Its trials in which a setting was sent a rate, as far as they are valid.
-    pub fn at_a_rate(&self) -> impl Iterator<Item = &TrialSummary> {
-        self.events.iter().filter_map(trial).filter(|trial| is_at_a_rate(trial))
-    }
-}
-
-/// Was a setting sent a rate in it, and is it valid?
-pub fn is_at_a_rate(trial: &TrialSummary) -> bool {
-    trial.valid && trial.offered.rate().is_some()
 }
 
 /// The newest unfinished session of this plan that has trials and whose trials fit this program's
@@ -57,17 +39,15 @@ pub fn find(
 
 /// A session with these events, as it goes on; `None` when it has no trial or does not fit.
 fn resumed(session: SessionId, events: Vec<Event>, plan: &SearchPlan) -> Option<Resumed> {
-    let trials: Vec<&TrialSummary> = events.iter().filter_map(trial).collect();
-    if trials.is_empty() {
+    let finished: Vec<TrialSummary> = events.iter().filter_map(trial).cloned().collect();
+    if finished.is_empty() {
         return None;
     }
     let search = replay(&events, plan)?;
     Some(Resumed {
         session,
         at_s: events.last().map_or(0.0, |event| event.at_s),
-        trials: trials.iter().map(|trial| trial.id).max().unwrap_or(0),
-        starts: trials.iter().map(|trial| trial.start).max().unwrap_or(0),
-        load_s: trials.iter().map(|trial| trial.load_s).sum(),
+        finished,
         warned: events.iter().filter_map(warning).cloned().collect(),
         search,
         events,
@@ -88,7 +68,7 @@ pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
             },
             _ => continue,
         };
-        let Ask::Trial(request) = search.ask() else { return None };
+        let request = *search.ask().first()?;
         let asked = (request.configuration, request.variant);
         let fits = match &event.kind {
             EventKind::TrialFinished { summary, .. } => {

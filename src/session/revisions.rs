@@ -19,7 +19,7 @@ use self::git::Repository;
 pub use self::git::{Range, RangeError};
 pub use self::question::{Question, Step};
 use self::ready::Ready;
-use self::result::{Compared, few_blocks, figure};
+use self::result::{Compared, figure};
 use self::worktrees::Worktrees;
 use super::doctor::{self, DoctorSettings};
 use crate::model::Form;
@@ -79,9 +79,9 @@ pub fn compare(
     let places: [&mut dyn Place; 2] = [&mut ready_a.place, &mut ready_b.place];
     let mut is_noted = false;
     let mut tell = |search: &Revisions, side: Side| {
-        if let Some(short) = search.short_budget().filter(|_| !is_noted) {
+        if let Some(note) = search.short_budget().filter(|_| !is_noted) {
             is_noted = true;
-            tell(Step::Noted { note: few_blocks(short) });
+            tell(Step::Noted { note });
         }
         let (name, left) = (&sides[side as usize].name, search.time_left());
         let answer = search.answer();

@@ -10,7 +10,7 @@ use crate::report::outside::{self, pad};
 use crate::report::{self, Style};
 use crate::server;
 use crate::store::{SessionRow, Store};
-use crate::terms::{Configuration, Decision, SessionState};
+use crate::terms::{Configuration, Decision, SessionState, code};
 
 /// How a stored session stands, seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,14 +35,12 @@ pub struct SessionEntry {
     pub server: String,
     pub state: ListedState,
     /// The session whose recommendation it verifies; null for one that looks for one itself.
-    #[serde(default)]
     pub verifies: Option<i64>,
     /// Null while there is none; of a session that verifies another, that one's decision with what
     /// it holds now.
     pub decision: Option<Decision>,
     /// Why not all of it can be read: which row of which table is damaged, or that a newer version
     /// wrote it; what is damaged of this entry is empty then. Null where all of it can be listed.
-    #[serde(default)]
     pub error: Option<String>,
 }
 
@@ -128,7 +126,7 @@ fn cells(entry: &SessionEntry) -> [String; 6] {
     [
         entry.id.to_string(),
         outside::line(&started),
-        entry.error.as_ref().map_or(state_name(entry.state), |_| "unreadable").to_string(),
+        entry.error.as_ref().map_or_else(|| code(&entry.state), |_| "unreadable".to_string()),
         outside::truncate(&outside::line(&entry.server), 12),
         decided(entry),
         outside::line(&entry.app),
@@ -153,14 +151,4 @@ fn in_short(entry: &SessionEntry, decision: &Decision) -> String {
         _ => format!("{} x {}", decision.workers, decision.threads),
     };
     report::in_short(&name, decision)
-}
-
-fn state_name(state: ListedState) -> &'static str {
-    match state {
-        ListedState::Running => "running",
-        ListedState::Interrupted => "interrupted",
-        ListedState::Done => "done",
-        ListedState::Stopped => "stopped",
-        ListedState::Failed => "failed",
-    }
 }

@@ -68,7 +68,8 @@ fn begin(
         return Ok(Search::new(plan));
     };
     work.log.take_up(resumed.warned, &resumed.events)?;
-    let kind = EventKind::Resumed { session: resumed.session.0, trials: resumed.trials };
+    let trials = resumed.finished.last().map_or(0, |trial| trial.id);
+    let kind = EventKind::Resumed { session: resumed.session.0, trials };
     work.log.emit(elapsed, kind)?;
     Ok(resumed.search)
 }

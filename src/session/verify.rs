@@ -14,7 +14,7 @@ use super::fingerprint;
 use super::report::{ReportError, Which, find, replay, tuned};
 use crate::report::{Language, Story};
 use crate::search::{
-    Answer, Ask, CapacityEstimate, Choice, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan,
+    Answer, CapacityEstimate, Choice, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan,
     VerifySetting,
 };
 use crate::stats::Estimate;
@@ -198,10 +198,7 @@ struct Recheck<'a> {
 
 impl Questions for Recheck<'_> {
     fn ask(&mut self) -> Vec<TrialRequest> {
-        match self.search.ask() {
-            Ask::Trial(request) => vec![request],
-            Ask::Done => Vec::new(),
-        }
+        self.search.ask()
     }
 
     fn tell(&mut self, told: Told) {

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::monitor::sockets::{self, Listener};
-use crate::monitor::{self, CoreChoice, GroupFolders, LOOK_EVERY, Sampler, Watched, groups};
+use crate::monitor::{
+    self, CoreChoice, GroupFolders, LOOK_EVERY, RoleOf, Sampler, Watched, groups,
+};
 use crate::terms::{MonitorSecond, ProcessMemory, Role, Stated, StopSignal, WatchSecond};
 
 /// Where a server can listen.
@@ -80,26 +82,12 @@ fn what_listens(listening: &[ListenAddress]) -> String {
 
 fn whose(user: Option<u32>) -> String {
     let name = user.map_or_else(|| "another user".to_string(), |id| format!("user id {id}"));
-    // SAFETY: takes nothing and cannot fail.
-    let own = unsafe { libc::geteuid() };
-    if own == 0 || user == Some(own) {
+    let own = rustix::process::geteuid();
+    if own.is_root() || user == Some(own.as_raw()) {
         format!("{name}, probably in another container; run there, or name it with --pid")
     } else {
         format!("{name}; run as that user or with CAP_SYS_PTRACE, or name it with --pid")
     }
-}
-
-/// What was found to watch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Processes that hold the socket or are in the group, none below another; not empty.
-    pub roots: Vec<u32>,
-    pub cgroup: Option<PathBuf>,
-    /// The control group whose figures are shown.
-    pub group: GroupFolders,
-    /// The port whose listen queue can be seen.
-    pub port: Option<u16>,
-    pub socket: Option<PathBuf>,
 }
 
 /// How watching ended.
@@ -116,11 +104,12 @@ pub enum Ended {
 /// Memory is walked this often at most, because walking holds the process's memory lock.
 const MEMORY_EVERY: Duration = Duration::from_secs(5);
 
-/// Finds the processes behind a subject.
+/// Finds the processes behind a subject: those that hold the socket or are in the group, none below
+/// another.
 ///
 /// # Errors
 /// There is none, or it may not be seen.
-pub fn find(subject: &Subject) -> Result<Found, WatchError> {
+pub fn find(subject: &Subject) -> Result<Watched, WatchError> {
     match subject {
         Subject::Pid(pid) => find_pid(*pid),
         Subject::Listen(address) => find_listener(address),
@@ -128,7 +117,7 @@ pub fn find(subject: &Subject) -> Result<Found, WatchError> {
     }
 }
 
-fn find_pid(pid: u32) -> Result<Found, WatchError> {
+fn find_pid(pid: u32) -> Result<Watched, WatchError> {
     if monitor::parent(pid).is_none() {
         // The clock of a process can be read even where /proc hides it.
         return Err(match monitor::cpu_clock_ns(pid) {
@@ -138,11 +127,10 @@ fn find_pid(pid: u32) -> Result<Found, WatchError> {
             _ => WatchError::NoSuchProcess { pid },
         });
     }
-    let group = GroupFolders::of(&groups::of(pid));
-    Ok(Found { roots: vec![pid], cgroup: None, group, port: None, socket: None })
+    Ok(server_of_others(vec![pid], GroupFolders::of(&groups::of(pid))))
 }
 
-fn find_listener(address: &ListenAddress) -> Result<Found, WatchError> {
+fn find_listener(address: &ListenAddress) -> Result<Watched, WatchError> {
     let listeners = sockets::listeners(None).map_err(WatchError::Proc)?;
     let serving: Vec<&Listener> = listeners.iter().filter(|one| one.serves(address)).collect();
     if serving.is_empty() {
@@ -152,8 +140,7 @@ fn find_listener(address: &ListenAddress) -> Result<Found, WatchError> {
     }
     let inodes = serving.iter().map(|one| one.inode).collect();
     let holders = sockets::holders(&inodes).map_err(WatchError::Proc)?;
-    let parents =
-        holders.pids.iter().map(|&pid| (pid, monitor::parent(pid).unwrap_or(0))).collect();
+    let parents = holders.iter().map(|&pid| (pid, monitor::parent(pid).unwrap_or(0))).collect();
     let roots = roots(&parents);
     if roots.is_empty() {
         let user = serving.iter().find_map(|one| one.user);
@@ -164,14 +151,14 @@ fn find_listener(address: &ListenAddress) -> Result<Found, WatchError> {
         ListenAddress::Unix(path) => (None, Some(path.clone())),
     };
     let group = GroupFolders::of(&groups::of(roots[0]));
-    Ok(Found { roots, cgroup: None, group, port, socket })
+    Ok(Watched { port, socket, ..server_of_others(roots, group) })
 }
 
 fn is_alike(one: &ListenAddress, other: &ListenAddress) -> bool {
     std::mem::discriminant(one) == std::mem::discriminant(other)
 }
 
-fn find_group(folder: &Path) -> Result<Found, WatchError> {
+fn find_group(folder: &Path) -> Result<Watched, WatchError> {
     if !folder.join("cgroup.procs").is_file() {
         return Err(WatchError::NoControlGroup { folder: folder.to_path_buf() });
     }
@@ -182,8 +169,13 @@ fn find_group(folder: &Path) -> Result<Found, WatchError> {
         return Err(WatchError::EmptyControlGroup { folder: folder.to_path_buf() });
     }
     let cgroup = Some(folder.to_path_buf());
-    let group = GroupFolders::one(folder);
-    Ok(Found { roots, cgroup, group, port: None, socket: None })
+    Ok(Watched { cgroup, ..server_of_others(roots, GroupFolders::one(folder)) })
+}
+
+/// A server that somebody else started. `group` is that whose figures are shown.
+fn server_of_others(roots: Vec<u32>, group: GroupFolders) -> Watched {
+    let role: RoleOf = Box::new(|seen| role_from_title(seen.is_root, seen.title));
+    Watched { group, ..Watched::processes(roots, role) }
 }
 
 /// Of these processes (pid to parent) the ones that are not below another one, in order of pid. The
@@ -226,9 +218,8 @@ pub fn run(
     stop: &StopSignal,
     show: &mut dyn FnMut(&WatchSecond) -> io::Result<()>,
 ) -> Result<Ended, WatchError> {
-    let found = find(&settings.subject)?;
-    let is_one_tree = found.roots.len() == 1;
-    let watched = watched(found);
+    let watched = find(&settings.subject)?;
+    let is_one_tree = watched.roots.len() == 1;
     let origin = Instant::now();
     let mut sampler = Sampler::start(watched, CoreChoice::All);
     // What no clock will ever show is no end.
@@ -257,21 +248,6 @@ pub fn run(
         }
     }
     Ok(Ended::Complete)
-}
-
-/// A server that somebody else started.
-pub fn watched(found: Found) -> Watched {
-    Watched {
-        roots: found.roots,
-        adopter: None,
-        role: Box::new(|seen| role_from_title(seen.is_root, seen.title)),
-        port: found.port,
-        socket: found.socket,
-        group: found.group,
-        cgroup: found.cgroup,
-        probe: None,
-        stats: None,
-    }
 }
 
 /// Looks until the interval's end, if it has one; true when the user stopped it, false also when
@@ -405,7 +381,7 @@ mod tests {
     #[test]
     fn a_pid_that_nobody_has_is_named_in_the_error() {
         // Above the largest id that Linux gives out.
-        let error = find(&Subject::Pid(1 << 23)).unwrap_err();
+        let error = find(&Subject::Pid(1 << 23)).err().unwrap();
         assert!(error.to_string().contains("8388608"), "{error}");
         assert!(find(&Subject::Pid(std::process::id())).is_ok());
     }

@@ -64,20 +64,12 @@ impl AnytimeMean {
     /// The mean with its interval of `level`, such as 0.95, at all times at once; infinitely wide
     /// as long as too little was seen.
     pub fn estimate(&self, level: f64) -> Estimate {
-        let half = self.half_width(level, self.independent);
-        Estimate {
-            value: self.mean,
-            low: self.mean - half,
-            high: self.mean + half,
-            count: self.count,
-        }
+        Estimate::around(self.mean, self.half_width(level, self.independent), self.count)
     }
 
     /// [`Self::estimate`] of values that are logarithms of ratios.
     pub fn ratio(&self, level: f64) -> Estimate {
-        let log = self.estimate(level);
-        let [value, low, high] = [log.value, log.low, log.high].map(f64::exp);
-        Estimate { value, low, high, ..log }
+        self.estimate(level).exp()
     }
 
     /// What values that are logarithms of ratios say beside a band around one.

@@ -16,6 +16,34 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// With this half width on either side.
+    pub fn around(value: f64, half: f64, count: u64) -> Self {
+        Self { value, low: value - half, high: value + half, count }
+    }
+
+    /// Of what was estimated as a logarithm.
+    pub fn exp(self) -> Self {
+        let Self { value, low, high, count } = self;
+        Self { value: value.exp(), low: low.exp(), high: high.exp(), count }
+    }
+
+    /// So many times as much; `factor`: not below zero.
+    pub fn times(self, factor: f64) -> Self {
+        let Self { value, low, high, count } = self;
+        Self { value: value * factor, low: low * factor, high: high * factor, count }
+    }
+
+    /// With another, independent error of the logarithm, of this half width. For what is above
+    /// zero.
+    pub fn widened(self, half_log: f64) -> Self {
+        let wider = |ratio: f64| ratio.ln().hypot(half_log).exp();
+        Self {
+            low: self.value / wider(self.value / self.low),
+            high: self.value * wider(self.high / self.value),
+            ..self
+        }
+    }
+
     /// Both ends, as they are stored and printed.
     pub fn interval(&self) -> [f64; 2] {
         [self.low, self.high]

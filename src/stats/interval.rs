@@ -1,4 +1,4 @@
-//! Student's t-interval, plain and on log-ratios.
+//! Student's t-interval for a mean, also of few values whose spread is partly known beforehand.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -15,36 +15,36 @@ pub fn mean_sd_log(cv2: f64, count: u64) -> f64 {
     (cv2 / count.max(1) as f64).sqrt()
 }
 
-/// Mean of `values` with its two-sided t-interval at `level` (0.95). `None` below two values or
-/// when one is not finite.
-///
-/// `mean ± t_{(1+level)/2, n-1} s / sqrt(n)`, s the sample standard deviation (Student, 1908).
-/// Assumes independent values: give it blocks, not requests.
-pub fn t_interval(values: &[f64], level: f64) -> Option<Estimate> {
-    if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = t_quantile(0.5 + 0.5 * level, n - 1.0) * (variance / n).sqrt();
-    Some(Estimate { value: mean, low: mean - half, high: mean + half, count: values.len() as u64 })
+/// What is known of one value's variance before any is seen: as if from `degrees` earlier values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PriorSpread {
+    pub variance: f64,
+    /// Not below zero.
+    pub degrees: f64,
 }
 
-/// Geometric mean of a/b over blocks `(a, b)` with its t-interval, taken on the logarithms and
-/// transformed back. `None` below two blocks or when a value is not above zero.
-pub fn log_ratio_interval(pairs: &[(f64, f64)], level: f64) -> Option<Estimate> {
-    if pairs.iter().any(|&(a, b)| a <= 0.0 || b <= 0.0) {
-        return None;
-    }
-    let logs: Vec<f64> = pairs.iter().map(|&(a, b)| (a / b).ln()).collect();
-    let log = t_interval(&logs, level)?;
-    Some(Estimate {
-        value: log.value.exp(),
-        low: log.low.exp(),
-        high: log.high.exp(),
-        count: log.count,
-    })
+impl PriorSpread {
+    /// Nothing is known: the interval is Student's (1908), and two values are the least.
+    pub const NONE: Self = Self { variance: 0.0, degrees: 0.0 };
+}
+
+/// The mean with a t-interval whose variance is pooled with `prior`:
+///
+/// `v = (d0 v0 + sum (x - mean)^2) / (d0 + n - 1)`, half width `t(d0 + n - 1) sqrt(v / n)`
+///
+/// (v0, d0: the prior's variance and degrees; a scaled inverse chi-squared prior, Gelman et al.,
+/// Bayesian Data Analysis, 2013, section 2.6). `None` when empty, when a value is not finite, or
+/// when `d0 + n` is not above one: with a prior it works from one value up. Assumes independent
+/// values: give it blocks, not requests.
+pub fn shrunk_interval(values: &[f64], prior: PriorSpread, level: f64) -> Option<Estimate> {
+    let n = values.len() as f64;
+    let degrees = prior.degrees + n - 1.0;
+    let is_known = !values.is_empty() && values.iter().all(|v| v.is_finite()) && degrees > 0.0;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    let variance = (prior.degrees * prior.variance + squares) / degrees;
+    let half = t_quantile(0.5 + level / 2.0, degrees) * (variance / n).sqrt();
+    is_known.then(|| Estimate::around(mean, half, values.len() as u64))
 }
 
 #[cfg(test)]
@@ -61,36 +61,36 @@ mod tests {
     #[test]
     fn an_interval_worked_by_hand() {
         // Mean 3, s^2 = 2.5, n = 5, t = 2.7764.
-        let e = t_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
+        let e = shrunk_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], PriorSpread::NONE, 0.95).unwrap();
         assert_eq!((e.value, e.count), (3.0, 5));
         assert!((e.high - (3.0 + 2.776_445 * 0.5_f64.sqrt())).abs() < 1e-5);
         assert!((e.value - e.low - (e.high - e.value)).abs() < 1e-12);
     }
 
     #[test]
-    fn one_value_or_a_bad_one_has_no_interval() {
-        assert_eq!(t_interval(&[1.0], 0.95), None);
-        assert_eq!(t_interval(&[1.0, f64::NAN], 0.95), None);
-        assert_eq!(log_ratio_interval(&[(1.0, 0.0), (1.0, 1.0)], 0.95), None);
+    fn without_a_prior_one_value_or_a_bad_one_has_no_interval() {
+        assert_eq!(shrunk_interval(&[1.0], PriorSpread::NONE, 0.95), None);
+        assert_eq!(shrunk_interval(&[1.0, f64::NAN], PriorSpread::NONE, 0.95), None);
     }
 
     #[test]
-    fn a_ratio_does_not_see_what_both_sides_of_a_block_share() {
-        let pairs = [(110.0, 100.0), (55.0, 50.0), (220.0, 200.0)];
-        let e = log_ratio_interval(&pairs, 0.95).unwrap();
-        assert!((e.value - 1.1).abs() < 1e-12 && (e.high - e.low) < 1e-9);
+    fn with_one_value_the_prior_alone_gives_the_width() {
+        let prior = PriorSpread { variance: 0.01, degrees: 4.0 };
+        let estimate = shrunk_interval(&[1.0], prior, 0.95).unwrap();
+        // t(4, 97.5 %) = 2.7764
+        assert!((estimate.high - 1.277_64).abs() < 1e-4, "{estimate:?}");
     }
 
-    proptest::proptest! {
-        #[test]
-        fn swapping_the_sides_inverts_the_ratio(
-            pairs in proptest::collection::vec((0.1..100.0_f64, 0.1..100.0_f64), 2..20)
-        ) {
-            let swapped: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
-            let one = log_ratio_interval(&pairs, 0.9).unwrap();
-            let other = log_ratio_interval(&swapped, 0.9).unwrap();
-            proptest::prop_assert!((one.value * other.value - 1.0).abs() < 1e-9);
-            proptest::prop_assert!((one.low * other.high - 1.0).abs() < 1e-6);
-        }
+    #[test]
+    fn with_many_values_the_prior_hardly_counts() {
+        let values: Vec<f64> = (0..1000).map(|i| f64::from(i % 2)).collect();
+        let prior = PriorSpread { variance: 100.0, degrees: 0.01 };
+        let estimate = shrunk_interval(&values, prior, 0.95).unwrap();
+        assert!((estimate.high - estimate.low - 2.0 * 1.96 * 0.5 / 1000f64.sqrt()).abs() < 2e-3);
+    }
+
+    #[test]
+    fn nothing_gives_nothing() {
+        assert!(shrunk_interval(&[], PriorSpread { variance: 1.0, degrees: 1.0 }, 0.9).is_none());
     }
 }

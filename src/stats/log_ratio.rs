@@ -104,21 +104,16 @@ impl LogRatio {
             let logs = values.iter().map(|&(value, variance)| Some((log(value)?, variance)));
             Sample::weighed(&logs.collect::<Option<Vec<_>>>()?, degrees)
         };
-        Some(Self::of_samples(&sample(a)?, &sample(b)?, [a.len() as u64, b.len() as u64]))
+        let (of_a, of_b) = (sample(a)?, sample(b)?);
+        let parts = [of_a, of_b].map(|it| (it.error_squared, it.degrees));
+        let count = [a.len() as u64, b.len() as u64];
+        Some(Self::of_parts(of_b.mean - of_a.mean, &parts, count))
     }
 
     /// Their ratio where nothing is known beforehand of how they vary: from two values a side.
     pub fn plain(a: &[f64], b: &[f64]) -> Option<Self> {
-        let sample = |values: &[f64]| {
-            let logs: Option<Vec<f64>> = values.iter().map(|&value| log(value)).collect();
-            Sample::plain(&logs?)
-        };
-        Some(Self::of_samples(&sample(a)?, &sample(b)?, [a.len() as u64, b.len() as u64]))
-    }
-
-    fn of_samples(a: &Sample, b: &Sample, count: [u64; 2]) -> Self {
-        let parts = [(a.error_squared, a.degrees), (b.error_squared, b.degrees)];
-        Self::of_parts(b.mean - a.mean, &parts, count)
+        let alike = |values: &[f64]| values.iter().map(|&it| (it, 1.0)).collect::<Vec<_>>();
+        Self::between(&alike(a), &alike(b), 0.0)
     }
 
     /// b / a of two figures of which only the 95 % intervals are known, independent of each other.
@@ -152,13 +147,8 @@ impl LogRatio {
 
     /// The ratio with its interval of `level`, such as 0.95.
     pub fn estimate(&self, level: f64) -> Estimate {
-        let half = self.half_width(level);
-        Estimate {
-            value: self.value.exp(),
-            low: (self.value - half).exp(),
-            high: (self.value + half).exp(),
-            count: self.count[0].min(self.count[1]),
-        }
+        let count = self.count[0].min(self.count[1]);
+        Estimate::around(self.value, self.half_width(level), count).exp()
     }
 
     /// What it says beside a band such as 0.03.
@@ -197,7 +187,15 @@ impl LogRatio {
     }
 }
 
+/// Geometric mean of a / b over blocks `(a, b)` with its t-interval, of which nothing is known
+/// beforehand. `None` below two blocks or when a value is not above zero.
+pub fn log_ratio_interval(pairs: &[(f64, f64)], level: f64) -> Option<Estimate> {
+    let alike: Vec<_> = pairs.iter().map(|&(a, b)| (b, a, 1.0)).collect();
+    Some(LogRatio::paired(&alike, 0.0)?.estimate(level))
+}
+
 /// A mean of logarithms with its squared error.
+#[derive(Clone, Copy)]
 struct Sample {
     mean: f64,
     error_squared: f64,
@@ -216,14 +214,6 @@ impl Sample {
         let scale = (degrees + squares) / degrees_left;
         let is_known = !logs.is_empty() && degrees_left > 0.0 && total.is_finite();
         is_known.then(|| Self { mean, error_squared: scale / total, degrees: degrees_left })
-    }
-
-    fn plain(logs: &[f64]) -> Option<Self> {
-        let degrees = logs.len() as f64 - 1.0;
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        let squares: f64 = logs.iter().map(|x| (x - mean).powi(2)).sum();
-        let error_squared = squares / degrees / logs.len() as f64;
-        (degrees > 0.0).then_some(Self { mean, error_squared, degrees })
     }
 }
 
@@ -353,6 +343,14 @@ mod tests {
         assert!(LogRatio::plain(&[1.0, 1.1], &[1.0, 2.0]).is_some());
         assert_eq!(between(&[], &[1.0]), None);
         assert_eq!(between(&[0.0], &[1.0]), None);
+        assert_eq!(log_ratio_interval(&[(1.0, 0.0), (1.0, 1.0)], 0.95), None);
+    }
+
+    #[test]
+    fn a_ratio_does_not_see_what_both_sides_of_a_block_share() {
+        let pairs = [(110.0, 100.0), (55.0, 50.0), (220.0, 200.0)];
+        let e = log_ratio_interval(&pairs, 0.95).unwrap();
+        assert!((e.value - 1.1).abs() < 1e-12 && (e.high - e.low) < 1e-9);
     }
 
     #[test]
@@ -401,6 +399,17 @@ mod tests {
             let (one, other) = (one.estimate(0.95), other.estimate(0.95));
             prop_assert!((one.low * other.high - 1.0).abs() < 1e-6);
             prop_assert!(one.low <= one.value && one.value <= one.high);
+        }
+
+        #[test]
+        fn swapping_the_sides_inverts_the_ratio(
+            pairs in proptest::collection::vec((0.1..100.0_f64, 0.1..100.0_f64), 2..20)
+        ) {
+            let swapped: Vec<_> = pairs.iter().map(|&(a, b)| (b, a)).collect();
+            let one = log_ratio_interval(&pairs, 0.9).unwrap();
+            let other = log_ratio_interval(&swapped, 0.9).unwrap();
+            prop_assert!((one.value * other.value - 1.0).abs() < 1e-9);
+            prop_assert!((one.low * other.high - 1.0).abs() < 1e-6);
         }
 
         #[test]

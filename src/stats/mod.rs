@@ -12,15 +12,13 @@ mod mser;
 pub mod normal;
 mod quantile;
 mod rate_posterior;
-mod shrunk;
 mod slope;
 
 pub use anytime::{Alike, AnytimeMean, Before};
 pub use estimate::Estimate;
-pub use interval::{log_ratio_interval, mean_sd_log, t_interval, t_quantile};
-pub use log_ratio::{Beside, LogRatio, more_to_decide, weighed_mean};
+pub use interval::{PriorSpread, mean_sd_log, shrunk_interval, t_quantile};
+pub use log_ratio::{Beside, LogRatio, log_ratio_interval, more_to_decide, weighed_mean};
 pub use mser::{Cut, mser5};
 pub use quantile::{median, quantile};
 pub use rate_posterior::{Powers, RatePosterior};
-pub use shrunk::{PriorSpread, shrunk_interval};
-pub use slope::{Slope, common_slope, slope};
+pub use slope::{common_slope, slope};

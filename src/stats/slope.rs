@@ -1,25 +1,17 @@
 //! Does a series grow? A straight line with an interval that allows for autocorrelation; and the
 //! same of several short series that have one slope in common.
 
+use super::Estimate;
 use super::interval::t_quantile;
 
-/// Change per step of an equally spaced series (or per unit of what it is set against), with its
-/// interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Slope {
-    pub per_step: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
-/// Least-squares slope of `values` against their index. `None` below four values or when one is not
-/// finite.
+/// Least-squares slope of `values` against their index, per step. `None` below four values or when
+/// one is not finite.
 ///
 /// `b ± t_{0.975, n'-2} sqrt(s^2 / Sxx) sqrt(n / n')` with s^2 the residual variance, Sxx the
 /// spread of the indices and `n' = n (1-r) / (1+r)` the effective number of observations, r the
 /// residuals' lag-1 autocorrelation (at least 0). Source: Santer et al. (2000), section 4, after
 /// Bartlett (1935).
-pub fn slope(values: &[f64]) -> Option<Slope> {
+pub fn slope(values: &[f64]) -> Option<Estimate> {
     if values.len() < 4 || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
@@ -37,16 +29,16 @@ pub fn slope(values: &[f64]) -> Option<Slope> {
     let effective = (n * (1.0 - r) / (1.0 + r)).max(3.0);
     let error = (squares / (n - 2.0) / sxx * n / effective).sqrt();
     let half = t_quantile(0.975, effective - 2.0) * error;
-    Some(Slope { per_step, low: per_step - half, high: per_step + half })
+    Some(Estimate::around(per_step, half, values.len() as u64))
 }
 
-/// The slope that several groups have in common, each at a level of its own; with its interval of
-/// this level. `groups`: points (x, y). `None` when fewer than three points are left to judge the
-/// scatter by, or no group has two different x.
+/// The slope that several groups have in common, each at a level of its own; per unit of x, with
+/// its interval of this level. `groups`: points (x, y). `None` when fewer than three points are
+/// left to judge the scatter by, or no group has two different x.
 ///
 /// Within-group least squares: `b = Sxy / Sxx` with sums of deviations from each group's means,
 /// `b ± t_{N-G-1} sqrt(s^2 / Sxx)`. Source: Wooldridge (2010), section 10.5.
-pub fn common_slope(groups: &[Vec<(f64, f64)>], level: f64) -> Option<Slope> {
+pub fn common_slope(groups: &[Vec<(f64, f64)>], level: f64) -> Option<Estimate> {
     let points: Vec<(f64, f64)> = groups.iter().flat_map(|group| deviations(group)).collect();
     let used = groups.iter().filter(|group| !group.is_empty()).count();
     let degrees = points.len() as f64 - used as f64 - 1.0;
@@ -58,7 +50,7 @@ pub fn common_slope(groups: &[Vec<(f64, f64)>], level: f64) -> Option<Slope> {
     let per_step = sum(&|(x, y)| x * y) / sxx;
     let squares = sum(&|(x, y)| (y - per_step * x).powi(2));
     let half = t_quantile(0.5 + 0.5 * level, degrees) * (squares / degrees / sxx).sqrt();
-    Some(Slope { per_step, low: per_step - half, high: per_step + half })
+    Some(Estimate::around(per_step, half, points.len() as u64))
 }
 
 /// Of every point from its group's means.
@@ -79,14 +71,14 @@ mod tests {
     fn a_straight_line_has_its_slope_and_no_doubt() {
         let values: Vec<f64> = (0..20).map(|i| 3.0 + 0.5 * f64::from(i)).collect();
         let s = slope(&values).unwrap();
-        assert!((s.per_step - 0.5).abs() < 1e-12 && (s.high - s.low) < 1e-9);
+        assert!((s.value - 0.5).abs() < 1e-12 && (s.high - s.low) < 1e-9);
     }
 
     #[test]
     fn a_small_case_worked_by_hand() {
         // y = 1, 3, 2, 5, 4: slope 0.8, s^2 = 3.6 / 3, negative autocorrelation counts as none.
         let s = slope(&[1.0, 3.0, 2.0, 5.0, 4.0]).unwrap();
-        assert!((s.per_step - 0.8).abs() < 1e-12);
+        assert!((s.value - 0.8).abs() < 1e-12);
         assert!((s.high - 0.8 - 3.182_446 * (1.2_f64 / 10.0).sqrt()).abs() < 1e-4);
     }
 
@@ -103,7 +95,7 @@ mod tests {
         assert_eq!(common_slope(&two, 0.95), None);
         let three = [two[0].clone(), two[1].clone(), vec![(4.0, 0.0), (6.0, 3.0)]];
         let found = common_slope(&three, 0.95).unwrap();
-        assert!((found.per_step - 1.5).abs() < 1e-12, "{found:?}");
+        assert!((found.value - 1.5).abs() < 1e-12, "{found:?}");
         let half = t_quantile(0.975, 2.0) * (1.0_f64 / 2.0 / 6.0).sqrt();
         assert!((found.high - 1.5 - half).abs() < 1e-9, "{found:?}");
         assert_eq!(

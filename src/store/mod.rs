@@ -33,7 +33,7 @@ use opening::{
 };
 use writers::Writers;
 
-use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
+use crate::terms::{Decision, Event, EventKind, SessionState};
 pub use error::{StoreError, StoreErrorKind};
 pub use key::Key;
 
@@ -253,20 +253,14 @@ impl Store {
         check_writer(&transaction, what, &path, session)?;
         insert_event(&transaction, session, event, &json).map_err(broken)?;
         clear_shown(&transaction, session, event).map_err(broken)?;
-        match &event.kind {
-            EventKind::TrialFinished { summary, .. } => {
-                insert_trial(&transaction, session, summary).map_err(broken)?;
-            }
-            EventKind::SessionEnded { state, result, .. } => {
-                let decision = result.as_ref().and_then(|result| result.decision.as_ref());
-                transaction
-                    .execute(
-                        "UPDATE sessions SET state = ?2, decision = ?3 WHERE id = ?1",
-                        params![session.0, state_name(*state), decision.map(to_json)],
-                    )
-                    .map_err(broken)?;
-            }
-            _ => {}
+        if let EventKind::SessionEnded { state, result, .. } = &event.kind {
+            let decision = result.as_ref().and_then(|result| result.decision.as_ref());
+            transaction
+                .execute(
+                    "UPDATE sessions SET state = ?2, decision = ?3 WHERE id = ?1",
+                    params![session.0, state_name(*state), decision.map(to_json)],
+                )
+                .map_err(broken)?;
         }
         transaction.commit().map_err(broken)
     }
@@ -386,29 +380,6 @@ fn insert_event(
         .map(drop)
 }
 
-fn insert_trial(
-    transaction: &Transaction<'_>,
-    session: SessionId,
-    summary: &TrialSummary,
-) -> rusqlite::Result<()> {
-    transaction
-        .execute(
-            "INSERT OR REPLACE INTO trials
-             (session, id, workers, threads, purpose, verdict, summary)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![
-                session.0,
-                summary.id,
-                summary.configuration.workers.get(),
-                summary.configuration.threads.get(),
-                word(&summary.purpose),
-                word(&summary.verdict),
-                to_json(summary)
-            ],
-        )
-        .map(drop)
-}
-
 fn exists(connection: &Connection, session: SessionId) -> rusqlite::Result<bool> {
     connection
         .query_row("SELECT 1 FROM sessions WHERE id = ?1", [session.0], |_| Ok(()))
@@ -508,13 +479,9 @@ fn to_json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our types have string keys and no failing serializer")
 }
 
-/// A unit variant's name in JSON, without its quotes.
-fn word(value: &impl serde::Serialize) -> String {
-    to_json(value).trim_matches('"').to_string()
-}
-
+/// Its name in JSON, without its quotes.
 fn state_name(state: SessionState) -> String {
-    word(&state)
+    to_json(&state).trim_matches('"').to_string()
 }
 
 /// What the first event of a session is called that verifies another.

@@ -14,6 +14,7 @@ use crate::files::{create_new, with_suffix};
 const APPLICATION_ID: i32 = 0x7377_7370;
 
 /// What turns version N into N + 1, beginning with an empty file: today's version is their number.
+/// The table `trials` is not written any more: the events have it all.
 pub(super) const STEPS: &[&str] = &[
     "
     CREATE TABLE sessions (

@@ -78,7 +78,7 @@ mod tests {
         let route = RouteSummary { connect_s: 0.02, jitter_s: Some(0.006), samples: 15 };
         let code = |slo: &str| {
             let slo: crate::terms::Slo = slo.parse().unwrap();
-            doubt_route(&route, slo.tightest_limit()).map(|warning| warning.code().to_string())
+            doubt_route(&route, slo.tightest_limit()).map(|warning| warning.code())
         };
         assert_eq!(code("p95<100ms").as_deref(), Some("route_jitter"));
         assert_eq!(code("p95<200ms"), None);

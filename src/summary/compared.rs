@@ -39,6 +39,19 @@ pub struct Compared {
     pub observations: [u64; 2],
 }
 
+impl Compared {
+    /// Measured at other times on both sides.
+    pub fn apart(
+        kind: FigureKind,
+        [a, b]: [f64; 2],
+        ratio: Option<LogRatio>,
+        observations: [u64; 2],
+    ) -> Self {
+        let ratio = ratio.map(KnownRatio::from);
+        Self { kind, a, b, ratio, change: None, within_blocks: false, observations }
+    }
+}
+
 impl From<LogRatio> for KnownRatio {
     fn from(ratio: LogRatio) -> Self {
         Self {

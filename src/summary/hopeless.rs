@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use super::flow::Rising;
 use super::instrument::Lagging;
 use crate::terms::{LiveSecond, Phase};
 
@@ -18,12 +17,16 @@ pub enum NoUse {
     Late,
 }
 
+/// Seconds in a row that must agree that it is too much.
+const SECONDS: usize = 3;
+
 /// Looks at one load.
 #[derive(Debug)]
 pub struct Hopeless {
     most_in_flight: Option<f64>,
     latency_limit: Option<Duration>,
-    rising: Rising,
+    /// The mean numbers in flight of the last seconds, at most three, since one was normal.
+    above: Vec<f64>,
     lagging: Lagging,
 }
 
@@ -31,8 +34,7 @@ impl Hopeless {
     /// `most_in_flight`: more than that are not normal; `None`: any number is. `latency_limit`: the
     /// shortest limit of all goals, by which is judged how late a request may leave.
     pub fn new(most_in_flight: Option<f64>, latency_limit: Option<Duration>) -> Self {
-        let (rising, lagging) = (Rising::default(), Lagging::default());
-        Self { most_in_flight, latency_limit, rising, lagging }
+        Self { most_in_flight, latency_limit, above: Vec::new(), lagging: Lagging::default() }
     }
 
     /// Takes the next second. `None`: going on may be of use.
@@ -40,13 +42,25 @@ impl Hopeless {
         if second.phase == Phase::Drain {
             return None;
         }
-        let is_rising =
-            self.most_in_flight.is_some_and(|most| self.rising.look(second.in_flight_mean, most));
+        let is_rising = self.is_rising(second.in_flight_mean);
         self.lagging.look(second, self.latency_limit);
         match is_rising {
             true => Some(NoUse::Overload),
             false => self.lagging.is_hopeless(second).then_some(NoUse::Late),
         }
+    }
+
+    /// Is this the last of three seconds above what is normal, each above the one before?
+    fn is_rising(&mut self, in_flight_mean: f64) -> bool {
+        if self.most_in_flight.is_none_or(|most| in_flight_mean <= most) {
+            self.above.clear();
+            return false;
+        }
+        if self.above.len() == SECONDS {
+            self.above.remove(0);
+        }
+        self.above.push(in_flight_mean);
+        self.above.len() == SECONDS && self.above.windows(2).all(|pair| pair[0] < pair[1])
     }
 }
 

@@ -195,7 +195,7 @@ mod tests {
         summarise(record, record.run.warm_up, &goals)
     }
 
-    fn codes(summary: &LoadSummary) -> Vec<&str> {
+    fn codes(summary: &LoadSummary) -> Vec<String> {
         summary.warnings.iter().map(Warning::code).collect()
     }
 
@@ -291,7 +291,7 @@ mod tests {
         let mut record = record(10);
         record.seconds.iter_mut().for_each(|second| second.in_flight_mean = 20.0);
         let wrong = summary(&record, None);
-        assert_eq!((wrong.valid, codes(&wrong)), (false, vec!["generator_little"]));
+        assert_eq!((wrong.valid, codes(&wrong)), (false, vec!["generator_little".to_string()]));
     }
 
     /// A load whose requests are all due at the start of a second, take so long, and whose number

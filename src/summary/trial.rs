@@ -70,8 +70,8 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         cpu_s: used.cpu_s,
         workers: used.workers,
         memory_bytes: used.memory_bytes,
-        memory_growth_bytes_s: used.memory_growth.map(|growth| growth.per_step),
-        memory_growth_bytes_s_interval: used.memory_growth.map(|it| [it.low, it.high]),
+        memory_growth_bytes_s: used.memory_growth.map(|growth| growth.value),
+        memory_growth_bytes_s_interval: used.memory_growth.map(|it| it.interval()),
         summary,
         inside: used.inside.as_ref().and_then(a_request),
         limit,
@@ -109,14 +109,7 @@ fn judge(
     cut: Duration,
 ) -> Judgement {
     let judgement = verdict::judge(&record.load, context.goals, summary, cut);
-    let sure = |verdict, reason| Judgement {
-        verdict,
-        leaning: verdict,
-        reason,
-        resolution: judgement.resolution,
-        edge: None,
-        by_latency: None,
-    };
+    let sure = |verdict, reason| Judgement::sure(verdict, reason, judgement.resolution);
     if record.failure.is_some() {
         return sure(Verdict::No, Reason::ServerDied);
     }

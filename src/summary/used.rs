@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::{Slope, slope};
+use crate::stats::{Estimate, slope};
 use crate::terms::{
     GroupUse, HostUse, InsideUse, LoadDoubt, MonitorRecord, MonitorSecond, ProcessMemory,
-    ProcessNames, Role, Stated, TrialRecord, Warning, WorkerShare,
+    ProcessNames, Role, Stated, TrialRecord, Warning, WorkerShare, code,
 };
 
 /// Use over the measured part, warm-up left out.
@@ -32,7 +32,7 @@ pub struct Used {
     pub queue: ListenQueueUse,
     pub memory: MemoryUse,
     /// Of the memory in use by all processes, bytes a second; `None` where too little was seen.
-    pub memory_growth: Option<Slope>,
+    pub memory_growth: Option<Estimate>,
     /// What a probe inside the server told, all processes together; `None` without one.
     pub inside: Option<InsideUse>,
 }
@@ -137,7 +137,7 @@ pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
         ..Used::default()
     };
     for process in measured.iter().flat_map(|second| &second.processes) {
-        *used.cpu_s.entry(role_name(process.role).to_string()).or_default() += process.cpu_s;
+        *used.cpu_s.entry(code(&process.role)).or_default() += process.cpu_s;
     }
     used.workers = workers(&measured, seen_s, &record.monitor.memory);
     used.cpu_s.insert("generator".to_string(), generator_s(record, seen_s));
@@ -254,13 +254,13 @@ fn memory_use(measured: &[&MonitorSecond], seen_s: f64) -> MemoryUse {
 
 /// Shared pages count once for each process, but they do not grow. Only seconds with as many
 /// processes as the last are compared: one that came brought its memory with it.
-fn memory_growth(measured: &[&MonitorSecond]) -> Option<Slope> {
+fn memory_growth(measured: &[&MonitorSecond]) -> Option<Estimate> {
     let processes = measured.last()?.processes.len();
     let alike = measured.iter().filter(|second| second.processes.len() == processes);
     let sums = alike.map(|second| {
         second.processes.iter().map(|process| process.resident_bytes as f64).sum::<f64>()
     });
-    slope(&sums.collect::<Vec<_>>()).filter(|growth| growth.per_step.is_finite())
+    slope(&sums.collect::<Vec<_>>()).filter(|growth| growth.value.is_finite())
 }
 
 /// A worker that is busy for this share of the time shows that there was enough for all.
@@ -298,14 +298,6 @@ fn inside(measured: &[&MonitorSecond]) -> Option<InsideUse> {
 
 fn memory(monitor: &MonitorRecord) -> Option<u64> {
     (!monitor.memory.is_empty()).then(|| monitor.memory.iter().map(|m| m.pss_bytes).sum())
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Master => "master",
-        Role::Worker => "worker",
-        Role::Other => "other",
-    }
 }
 
 #[cfg(test)]
@@ -347,7 +339,7 @@ mod tests {
         let seconds =
             [with(&[9]), with(&[100, 50]), with(&[110, 50]), with(&[120, 50]), with(&[130, 50])];
         let growth = memory_growth(&seconds.iter().collect::<Vec<_>>()).unwrap();
-        assert!((growth.per_step - 10.0).abs() < 1e-9, "{growth:?}");
+        assert!((growth.value - 10.0).abs() < 1e-9, "{growth:?}");
         assert_eq!(memory_growth(&[]), None);
     }
 

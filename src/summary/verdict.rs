@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::flow::{self, Flow};
+use super::flow;
 use super::goals::{self, JudgedGoal};
 use crate::terms::{
     Arrivals, Edge, Goals, LatencyVerdict, LoadRecord, LoadSummary, Offered, Reason, Verdict,
@@ -26,17 +26,17 @@ pub struct Judgement {
     pub by_latency: Option<LatencyVerdict>,
 }
 
+impl Judgement {
+    /// For a reason that leaves no edge, and beside which the latencies alone say nothing.
+    pub fn sure(verdict: Verdict, reason: Reason, resolution: f64) -> Self {
+        Self { verdict, leaning: verdict, reason, resolution, edge: None, by_latency: None }
+    }
+}
+
 /// Judges a load whose first `cut` is left out, by the summary of the rest.
 pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Duration) -> Judgement {
     let resolution = resolution(load.run.offered, summary.due);
-    let sure = |verdict, reason| Judgement {
-        verdict,
-        leaning: verdict,
-        reason,
-        resolution,
-        edge: None,
-        by_latency: None,
-    };
+    let sure = |verdict, reason| Judgement::sure(verdict, reason, resolution);
     if !summary.valid {
         return sure(Verdict::Undecided, Reason::Doubted { doubts: summary.warnings.clone() });
     }
@@ -49,7 +49,7 @@ pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Durat
         return sure(Verdict::No, Reason::StoppedEarly { in_flight });
     }
     let measured = load.seconds.get(cut.as_secs() as usize..).unwrap_or_default();
-    if let Flow::Growing(reason) = flow::flow(measured)
+    if let Some(reason) = flow::flow(measured)
         && is_open
     {
         return sure(Verdict::No, reason);

@@ -39,28 +39,9 @@ pub enum Advice {
     Host(HostAdvice),
 }
 
-impl From<SettingAdvice> for Advice {
-    fn from(advice: SettingAdvice) -> Self {
-        Self::Setting(advice)
-    }
-}
-
-impl From<DatabaseAdvice> for Advice {
-    fn from(advice: DatabaseAdvice) -> Self {
-        Self::Database(advice)
-    }
-}
-
-impl From<RunningAdvice> for Advice {
-    fn from(advice: RunningAdvice) -> Self {
-        Self::Running(advice)
-    }
-}
-
-impl From<HostAdvice> for Advice {
-    fn from(advice: HostAdvice) -> Self {
-        Self::Host(advice)
-    }
+family! {
+    Advice: Setting(SettingAdvice), Database(DatabaseAdvice), Running(RunningAdvice),
+    Host(HostAdvice),
 }
 
 /// Which of a configuration's two numbers.
@@ -234,18 +215,5 @@ impl DynoType {
     pub fn smallest_for(used: Bytes) -> Option<Self> {
         let gib = used.0 as f64 / f64::from(1 << 30);
         Self::ALL.iter().find(|(_, has)| gib <= *has).map(|(dyno, _)| *dyno)
-    }
-
-    /// As Heroku's command line has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Standard1x => "standard-1x",
-            Self::Standard2x => "standard-2x",
-            Self::PerformanceM => "performance-m",
-            Self::PerformanceL => "performance-l",
-            Self::PerformanceLRam => "performance-l-ram",
-            Self::PerformanceXl => "performance-xl",
-            Self::Performance2xl => "performance-2xl",
-        }
     }
 }

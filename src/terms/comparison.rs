@@ -160,7 +160,6 @@ pub struct Verification {
     pub ratio_interval: Option<[f64; 2]>,
     /// The rate that was printed then, as a fresh start held it now; null where it was missed, or
     /// not tried.
-    #[serde(default)]
     pub held: Option<HeldRate>,
     /// Now: recommended divided by current, within blocks; null without a current one.
     pub gain_ratio: Option<f64>,

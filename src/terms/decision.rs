@@ -40,7 +40,6 @@ pub struct Equivalent {
     pub ratio_interval: [f64; 2],
     pub memory_bytes: Option<u64>,
     /// At the decision's `latency_at_rps`; null where it was not measured there.
-    #[serde(default)]
     pub latency_s_p95: Option<f64>,
 }
 
@@ -87,16 +86,13 @@ pub struct Decision {
     pub gain_ratio: Option<f64>,
     pub gain_ratio_interval: Option<[f64; 2]>,
     /// How well the capacity is known.
-    #[serde(default)]
     pub precision: Option<Precision>,
     /// The rate that a fresh start held at the end of the session; null where none was held, or
     /// there was no time to try one.
-    #[serde(default)]
     pub held: Option<HeldRate>,
     /// The rate to run it at day to day.
     pub operating_rps: f64,
     /// What a long run at that rate showed; null where none was asked for, or it did not begin.
-    #[serde(default)]
     pub soak: Option<Soak>,
     pub limit: Limit,
     /// Of several targets: each goal with its targets, as at the highest rate that held when the
@@ -104,14 +100,11 @@ pub struct Decision {
     #[serde(default)]
     pub goals: Vec<GoalSummary>,
     /// That rate; null without such goals.
-    #[serde(default)]
     pub goals_rps: Option<f64>,
     /// The rate at which its p95 was measured beside that of settings that hold as much; null where
     /// there were none, or no time.
-    #[serde(default)]
     pub latency_at_rps: Option<f64>,
     /// p95 there, seconds.
-    #[serde(default)]
     pub latency_s_p95: Option<f64>,
     /// As good within 3 %, least memory first; the chosen one is not repeated.
     pub equivalent: Vec<Equivalent>,
@@ -192,7 +185,6 @@ pub struct Prediction {
     pub memory_bytes: Option<u64>,
     pub limit: PredictedLimit,
     /// Why it can't be run (memory, database connections); null when it can.
-    #[serde(default)]
     pub ruled_out: Option<Stated<Obstacle>>,
 }
 
@@ -219,13 +211,10 @@ pub struct TuneResult {
     pub decision: Option<Decision>,
     pub predicted: Vec<Prediction>,
     /// `None` when no memory of the server's processes could be read.
-    #[serde(default)]
     pub memory: Option<MemoryParts>,
     /// What was looked for, and what comes near; `None` in sessions from before it could be said.
-    #[serde(default)]
     pub objective: Option<ObjectiveReport>,
     /// `None` when the plan names no knobs, or the session ended before they were tried.
-    #[serde(default)]
     pub knobs: Option<KnobsReport>,
     /// Seconds from start to end.
     pub elapsed_s: f64,

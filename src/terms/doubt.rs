@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blind_spot::BlindSpot;
+use super::code::code;
 use super::configuration::Configuration;
 use super::finding::MachineCheck;
 use super::goals::GoalList;
@@ -251,56 +252,25 @@ pub enum QuantumOwner {
     Runtime(String),
 }
 
-macro_rules! from_each {
-    ($($kind:ident($of:ident)),*) => {
-        $(impl From<$of> for Doubt {
-            fn from(doubt: $of) -> Self {
-                Self::$kind(doubt)
-            }
-        })*
-    };
+family! {
+    Doubt: Generator(GeneratorDoubt), Load(LoadDoubt), Capacity(CapacityDoubt),
+    Machine(MachineDoubt), Check(MachineCheck), Session(SessionDoubt),
+    Prediction(PredictionDoubt), Cluster(ClusterDoubt),
 }
-
-from_each!(
-    Generator(GeneratorDoubt),
-    Load(LoadDoubt),
-    Capacity(CapacityDoubt),
-    Machine(MachineDoubt),
-    Check(MachineCheck),
-    Session(SessionDoubt),
-    Prediction(PredictionDoubt),
-    Cluster(ClusterDoubt)
-);
 
 impl Doubt {
     /// Its stable name for scripts; several doubts of a kind have one.
-    pub fn code(&self) -> &'static str {
-        match self {
+    pub fn code(&self) -> String {
+        let name = match self {
             Self::Generator(doubt) => doubt.code(),
             Self::Load(doubt) => doubt.code(),
             Self::Capacity(doubt) => doubt.code(),
             Self::Machine(doubt) => doubt.code(),
             Self::Check(check) => check.code(),
             Self::Session(doubt) => doubt.code(),
-            Self::Prediction(doubt) => doubt.code(),
-            Self::Cluster(doubt) => doubt.code(),
-        }
-    }
-}
-
-impl ClusterDoubt {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::OnePodOfSeveral { .. } => "one_pod_of_several",
-            Self::NoLimit { .. } => "no_limit",
-            Self::KeptByRepository { .. } => "kept_by_repository",
-            Self::AutoscalerOwned { .. } => "autoscaler_owned",
-            Self::VerticalAutoscaler { .. } => "vertical_autoscaler",
-            Self::VariablesElsewhere { .. } => "variables_elsewhere",
-            Self::ContainersLeftOut { .. } => "containers_left_out",
-            Self::NodesNotCompared { .. } => "nodes_not_compared",
-            Self::GeneratorSharesNode { .. } => "generator_shares_node",
-        }
+            Self::Prediction(_) | Self::Cluster(_) => return code(self),
+        };
+        name.to_string()
     }
 }
 
@@ -375,22 +345,6 @@ impl SessionDoubt {
             Self::KnobsNotThere { .. } => "knob_not_there",
             Self::StoreDamaged { .. } => "store-damaged",
             Self::StoreNewer { .. } => "store-newer",
-        }
-    }
-}
-
-impl PredictionDoubt {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::FewTrials { .. } => "few_trials",
-            Self::SeveralGoals { .. } => "several_goals",
-            Self::ContradictoryTrials { .. } => "contradictory_trials",
-            Self::NotSteady { .. } => "not_steady",
-            Self::UnknownServer { .. } => "unknown_server",
-            Self::NoQuantum { .. } => "no_quantum",
-            Self::PoorFit { .. } => "poor_fit",
-            Self::Extrapolation { .. } => "extrapolation",
-            Self::GeneratorIncluded { .. } => "generator_included",
         }
     }
 }

@@ -50,7 +50,6 @@ pub struct LiveSecond {
     /// Of the replies of this second; `None` when there was none.
     pub p95: Option<Duration>,
     /// How late the requests that were due in this second left; `None` when none did.
-    #[serde(default)]
     pub send_lag_p99: Option<Duration>,
 }
 
@@ -74,9 +73,10 @@ impl LiveSecond {
 }
 
 /// How a session stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
+    #[default]
     Running,
     /// Ended with a result.
     Done,

@@ -162,17 +162,7 @@ pub enum WaitingEvidence {
     },
 }
 
-impl From<ResourceEvidence> for Evidence {
-    fn from(evidence: ResourceEvidence) -> Self {
-        Self::Resource(evidence)
-    }
-}
-
-impl From<WaitingEvidence> for Evidence {
-    fn from(evidence: WaitingEvidence) -> Self {
-        Self::Waiting(evidence)
-    }
-}
+family!(Evidence: Resource(ResourceEvidence), Waiting(WaitingEvidence));
 
 /// What to do about a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

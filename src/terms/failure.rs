@@ -253,17 +253,7 @@ pub enum BootAdvice {
     Reply(ReplyAdvice),
 }
 
-impl From<StartAdvice> for BootAdvice {
-    fn from(advice: StartAdvice) -> Self {
-        Self::Start(advice)
-    }
-}
-
-impl From<ReplyAdvice> for BootAdvice {
-    fn from(advice: ReplyAdvice) -> Self {
-        Self::Reply(advice)
-    }
-}
+family!(BootAdvice: Start(StartAdvice), Reply(ReplyAdvice));
 
 /// What has a server come up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -129,11 +129,7 @@ pub enum ClusterCheck {
     NodesLookedAt { image: String, looks: Vec<NodeLook> },
 }
 
-impl From<ClusterCheck> for MachineCheck {
-    fn from(check: ClusterCheck) -> Self {
-        Self::OfCluster(check)
-    }
-}
+family!(MachineCheck: OfCluster(ClusterCheck));
 
 /// Nodes of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -106,11 +106,9 @@ pub struct KnobResult {
     /// one.
     pub more_s: Option<f64>,
     /// What was seen at the rate that is the same for all; null where only capacities are compared.
-    #[serde(default)]
     pub at_one_rate: Option<AtOneRate>,
     /// Cores that the app may use with the change divided by those without: where the change is
     /// another limit of CPU, which is told and never recommended; else null.
-    #[serde(default)]
     pub cpus_ratio: Option<f64>,
     /// Why it could not be run or was not measured; empty otherwise.
     #[serde(with = "or_empty")]
@@ -138,7 +136,6 @@ pub struct AtOneRate {
     pub pods: u16,
     /// What the others did when one of the pods had been taken away; null for a way of one pod, of
     /// which nothing is left then, and where it was not measured.
-    #[serde(default)]
     pub with_a_pod_less: Option<WithAPodLess>,
 }
 
@@ -156,7 +153,6 @@ pub struct WithAPodLess {
     /// False where the number of requests in flight grew to the end of the look: they cannot carry
     /// this rate, and the figures get worse the longer the pod is gone. True where it did not, and
     /// no request failed; else null, and in sessions from before that was noted.
-    #[serde(default)]
     pub keeps_up: Option<bool>,
     /// Another of the pods ended during the look.
     #[serde(default)]
@@ -187,7 +183,6 @@ pub struct KnobsReport {
     /// In the plan's order.
     pub results: Vec<KnobResult>,
     /// The app as it is, where all ways were looked at at one rate; else null.
-    #[serde(default)]
     pub at_one_rate: Option<AtOneRate>,
     /// Several helpful changes at once, beside the app without them; null when there were none or
     /// no time.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::configuration::Configuration;
 use super::failure::{BootCause, BootFailure, ServerEnd, TrialFailure};
 use super::machine::Machine;
 use super::slo::{self, Slo};
@@ -245,13 +246,6 @@ pub struct LabResult {
     pub warnings: Vec<Warning>,
 }
 
-/// Workers and threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LabChoice {
-    pub workers: Workers,
-    pub threads: Threads,
-}
-
 /// The capacity of two settings, measured one after the other after fresh starts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabPair {
@@ -271,10 +265,10 @@ pub struct LabTune {
     #[schemars(with = "String")]
     pub slo: Slo,
     /// Null when nothing held the SLO.
-    pub chosen: Option<LabChoice>,
+    pub chosen: Option<Configuration>,
     /// As good within 3 %, by `tune`'s own measurements.
-    pub equivalent: Vec<LabChoice>,
-    pub article: LabChoice,
+    pub equivalent: Vec<Configuration>,
+    pub article: Configuration,
     /// How long `tune` took, seconds.
     pub tune_s: f64,
     /// Of that under load.

@@ -1,6 +1,7 @@
 //! What happens while a published experiment is measured, or its app tuned: shown, never stored.
 
-use super::lab::{LabChoice, LabPair, LabRun};
+use super::configuration::Configuration;
+use super::lab::{LabPair, LabRun};
 
 /// What happens while an experiment runs.
 pub enum LabEvent<'a> {
@@ -34,6 +35,6 @@ pub enum LabEvent<'a> {
 pub enum LabTuneEvent<'a> {
     Preparing { what: &'a str },
     Tunes,
-    Chose { chosen: LabChoice, article: LabChoice },
+    Chose { chosen: Configuration, article: Configuration },
     Pair { index: u32, of: u32, pair: LabPair },
 }

@@ -307,7 +307,6 @@ pub struct LoadRun {
     /// True when a stop was asked for or the watcher ended the run before its time.
     pub is_cut_short: bool,
     /// Why the first request of class `tls` failed, or what explains the malformed replies.
-    #[serde(default)]
     pub tls_trouble: Option<TlsTrouble>,
     /// Requests that should have had a row of their own and could not be told of in time.
     #[serde(default)]

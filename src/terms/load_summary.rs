@@ -210,7 +210,6 @@ pub struct LoadSummary {
     pub retries: u64,
     /// Null where it was not measured: in trials, through unix sockets, of several generators, and
     /// where no server listens.
-    #[serde(default)]
     pub route: Option<RouteSummary>,
     /// Of several targets that were told apart: each goal with its targets, that of the targets
     /// without one of their own first. Else empty.

@@ -4,11 +4,23 @@
 //! Everything else may import this folder; it imports nothing of ours and only computes. Types here
 //! are what is stored and what scripts read, so a field is added, never renamed.
 
+/// Makes a family of facts of the facts of each of its kinds.
+macro_rules! family {
+    ($family:ident: $($kind:ident($of:ident)),* $(,)?) => {
+        $(impl From<$of> for $family {
+            fn from(fact: $of) -> Self {
+                Self::$kind(fact)
+            }
+        })*
+    };
+}
+
 mod advice;
 mod advise_report;
 mod blind_spot;
 mod capacity_summary;
 mod change_reason;
+mod code;
 mod comparison;
 mod comparison_note;
 mod configuration;
@@ -38,7 +50,6 @@ mod objective;
 mod obstacle;
 mod plan_record;
 mod planned_step;
-mod printed_plan;
 mod reason;
 mod remark;
 mod request_row;
@@ -65,6 +76,7 @@ pub use advise_report::{
 pub use blind_spot::BlindSpot;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use change_reason::{ChangeReason, RecheckReason};
+pub use code::code;
 pub use comparison::{
     CompareReport, ComparedFigure, ComparedSide, RevisionsMeasured, Standing, Verification,
     VerifiedSetting,
@@ -105,8 +117,8 @@ pub use knob::{
     AtOneRate, Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant, WithAPodLess,
 };
 pub use lab::{
-    Holds, LabChoice, LabComparison, LabConclusion, LabEntry, LabEvidence, LabFailure, LabFigures,
-    LabLatency, LabPair, LabResult, LabRun, LabRuns, LabSetting, LabTargetFigures, LabTune,
+    Holds, LabComparison, LabConclusion, LabEntry, LabEvidence, LabFailure, LabFigures, LabLatency,
+    LabPair, LabResult, LabRun, LabRuns, LabSetting, LabTargetFigures, LabTune,
 };
 pub use lab_event::{LabEvent, LabTuneEvent};
 pub use latencies::Latencies;
@@ -124,7 +136,7 @@ pub use load_summary::{
 pub use machine::Machine;
 pub use monitor_record::{
     CoreUse, DeviceUse, GroupUse, HostUse, InsideRequest, InsideUse, MonitorRecord, MonitorSecond,
-    NeighbourUse, ProcessMemory, ProcessUse, Role, WorkerStats,
+    NeighbourUse, ProcessFacts, ProcessMemory, ProcessUse, Role, WorkerStats,
 };
 pub use note::{
     KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote, PrecisionNote,
@@ -134,10 +146,9 @@ pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Pri
 pub use obstacle::Obstacle;
 pub use plan_record::{
     Allowance, BOOT_TIMEOUT_MOST, FlagPlace, PlanLine, PlanRecord, PlanSource, PlannedPath,
-    PlannedTarget, PlannedValue, ReverseProxy, differing_values,
+    PlannedTarget, PlannedValue, ReverseProxy, differing_values, plan_records,
 };
 pub use planned_step::{PlannedStep, StepKind, StepTime};
-pub use printed_plan::plan_records;
 pub use reason::{Certainty, GoalCount, Reason, TermCount};
 pub use remark::{
     CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,

@@ -33,6 +33,17 @@ pub enum Role {
     Other,
 }
 
+/// One process of the server's, as far as its role shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessFacts<'a> {
+    /// A process that the server was started with, and not one of its descendants.
+    pub is_root: bool,
+    /// Command line joined by spaces (servers write their title there).
+    pub title: &'a str,
+    /// It holds a socket on which the server listens, and none of its children does.
+    pub serves: bool,
+}
+
 /// What one process used in one interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessUse {
@@ -67,10 +78,8 @@ pub struct ProcessUse {
     #[serde(default)]
     pub resident_bytes: u64,
     /// Files it has open, sockets among them, as last counted; `None` when it could not be seen.
-    #[serde(default)]
     pub open_files: Option<u32>,
     /// Sockets among them.
-    #[serde(default)]
     pub open_sockets: Option<u32>,
 }
 
@@ -159,7 +168,6 @@ pub struct GroupUse {
     /// Times its memory was at the limit and something had to go first.
     pub memory_limit_hits: Option<u64>,
     /// Pages that had to make room and were read from a disk again soon after.
-    #[serde(default)]
     pub refaulted_pages: Option<u64>,
     /// Processes killed for want of memory.
     pub out_of_memory_kills: Option<u64>,
@@ -169,6 +177,44 @@ pub struct GroupUse {
     pub memory_pressure_s: Option<f64>,
     /// Seconds in which something in it waited for a disk.
     pub io_pressure_s: Option<f64>,
+}
+
+impl GroupUse {
+    /// Of totals that only grow: what came since those of `before`, with today's memory and limit.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            memory_bytes: self.memory_bytes,
+            anonymous_bytes: self.anonymous_bytes,
+            swap_bytes: self.swap_bytes,
+            memory_limit_bytes: self.memory_limit_bytes,
+            ..self.with(before, u64::saturating_sub, |now, then| (now - then).max(0.0))
+        }
+    }
+
+    /// Each figure of this one and of `other` put together, bytes and events by `counts`, seconds
+    /// by `times`; `None` where either is.
+    pub fn with(
+        &self,
+        other: &Self,
+        counts: fn(u64, u64) -> u64,
+        times: fn(f64, f64) -> f64,
+    ) -> Self {
+        let count = |a: Option<u64>, b: Option<u64>| Some(counts(a?, b?));
+        let time = |a: Option<f64>, b: Option<f64>| Some(times(a?, b?));
+        Self {
+            cpu_s: time(self.cpu_s, other.cpu_s),
+            memory_bytes: count(self.memory_bytes, other.memory_bytes),
+            anonymous_bytes: count(self.anonymous_bytes, other.anonymous_bytes),
+            swap_bytes: count(self.swap_bytes, other.swap_bytes),
+            memory_limit_bytes: count(self.memory_limit_bytes, other.memory_limit_bytes),
+            memory_limit_hits: count(self.memory_limit_hits, other.memory_limit_hits),
+            refaulted_pages: count(self.refaulted_pages, other.refaulted_pages),
+            out_of_memory_kills: count(self.out_of_memory_kills, other.out_of_memory_kills),
+            cpu_pressure_s: time(self.cpu_pressure_s, other.cpu_pressure_s),
+            memory_pressure_s: time(self.memory_pressure_s, other.memory_pressure_s),
+            io_pressure_s: time(self.io_pressure_s, other.io_pressure_s),
+        }
+    }
 }
 
 /// What a process of the server did with its requests in one interval, as a probe inside it told.
@@ -237,17 +283,13 @@ pub struct MonitorSecond {
     /// seen.
     pub listen_queue: Option<u32>,
     /// Mean over all looks, where `listen_queue` has the most.
-    #[serde(default)]
     pub listen_queue_mean: Option<f64>,
     /// How many may wait there; `None` when it could not be seen.
-    #[serde(default)]
     pub listen_backlog: Option<u32>,
     /// Connections that the kernel turned away, because a queue was full, in the whole network
     /// that the server sees; `None` when it could not be seen.
-    #[serde(default)]
     pub listen_overflows: Option<u64>,
     /// `None` when the server has no control group of its own.
-    #[serde(default)]
     pub group: Option<GroupUse>,
     /// A process each, in order of pid; empty without a probe.
     #[serde(default)]
@@ -267,7 +309,6 @@ pub struct ProcessMemory {
     pub pss_bytes: u64,
     /// Of that, memory that no file stands behind; `None` where the kernel does not tell (before
     /// 5.4).
-    #[serde(default)]
     pub pss_anonymous_bytes: Option<u64>,
     /// Its own pages alone.
     pub uss_bytes: u64,

@@ -52,11 +52,7 @@ pub enum SearchNote {
     /// Fresh starts are slower until each worker has answered about so many requests, and were
     /// warmed before they were measured. Where a cold one was sent the printed rate and held it,
     /// `warm_rps` is about what a warm one holds, requests/s; null where the printed rate is that.
-    ColdAtFirst {
-        requests: u64,
-        #[serde(default)]
-        warm_rps: Option<f64>,
-    },
+    ColdAtFirst { requests: u64, warm_rps: Option<f64> },
     /// Of the requests of trials whose latencies were within the goal more failed than it allows:
     /// the load is not the reason, and no rate meets the goal.
     ErrorsAtAnyRate { failed: u64, requests: u64, allowed_ratio: f64 },
@@ -69,11 +65,7 @@ pub enum SearchNote {
     ErrorsNotCertified { failed: u64, requests: u64, allowed_ratio: f64, requests_needed: u64 },
     /// Measuring a finalist again failed twice; `why` is the last trial's. `configuration`: null in
     /// records from before it was noted.
-    ChoiceNotMeasuredAgain {
-        #[serde(default)]
-        configuration: Option<Configuration>,
-        why: Stated<Reason>,
-    },
+    ChoiceNotMeasuredAgain { configuration: Option<Configuration>, why: Stated<Reason> },
     /// The chosen setting held no rate that was tried: its capacity is a guess from misses.
     NoRateHeld { configuration: Configuration },
     /// What the current setting holds is worked out from its saturated trial.

@@ -309,6 +309,21 @@ pub enum PlanLine {
     Verbatim(String, String, String),
 }
 
+impl PlanLine {
+    /// The value and its source; `None` for a line that is only text.
+    pub fn record(&self) -> Option<&PlanRecord> {
+        match self {
+            Self::Record(record) => Some(record),
+            Self::Verbatim(..) => None,
+        }
+    }
+}
+
+/// The records of a plan, without the lines that are only text.
+pub fn plan_records(lines: &[PlanLine]) -> Vec<PlanRecord> {
+    lines.iter().filter_map(PlanLine::record).cloned().collect()
+}
+
 /// Where two plans differ, of the values that `matters` chooses: the first's and the second's, in
 /// the first's order, then what the second alone has. Headers are the same in any order and case.
 pub fn differing_values<'a>(

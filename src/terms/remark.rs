@@ -47,7 +47,6 @@ pub enum SettingsRemark {
     OtherEnvironment {
         environment: String,
         setting: Option<Configuration>,
-        #[serde(default)]
         measured: Option<String>,
     },
 }
@@ -171,21 +170,7 @@ pub enum CommandRemark {
     },
 }
 
-macro_rules! remarks {
-    ($($family:ident($remark:ident)),* $(,)?) => {
-        $(impl From<$remark> for Remark {
-            fn from(remark: $remark) -> Self {
-                Self::$family(remark)
-            }
-        })*
-    };
+family! {
+    Remark: Settings(SettingsRemark), Ruby(RubyRemark), Python(PythonRemark), Php(PhpRemark),
+    Node(NodeRemark), Command(CommandRemark),
 }
-
-remarks!(
-    Settings(SettingsRemark),
-    Ruby(RubyRemark),
-    Python(PythonRemark),
-    Php(PhpRemark),
-    Node(NodeRemark),
-    Command(CommandRemark),
-);

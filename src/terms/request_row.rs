@@ -87,8 +87,6 @@ pub struct RequestRow {
     pub due_ns: u64,
     /// From due to the last byte of its reply, or until it was given up.
     pub latency_ns: u64,
-    /// From sent to the last byte of its reply; 0 without a reply.
-    pub exchange_ns: u64,
     pub bytes_in: u64,
     pub bytes_out: u64,
     /// From 0, in the order in which requests were due, in each loop.

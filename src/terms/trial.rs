@@ -113,7 +113,6 @@ pub struct WorkerShare {
     pub run_delay_cores: f64,
     /// At the end of the trial, with its part of the pages that it shares (PSS); null where it
     /// could not be read.
-    #[serde(default)]
     pub memory_bytes: Option<u64>,
 }
 
@@ -201,13 +200,10 @@ pub struct TrialSummary {
     pub memory_bytes: Option<u64>,
     /// By how much the memory that its processes have in use grew, bytes a second; `None` where
     /// too little was seen.
-    #[serde(default)]
     pub memory_growth_bytes_s: Option<f64>,
     /// Of 95 %.
-    #[serde(default)]
     pub memory_growth_bytes_s_interval: Option<[f64; 2]>,
     /// `None` without a probe.
-    #[serde(default)]
     pub inside: Option<InsideSummary>,
     pub limit: Limit,
     pub failure: Option<TrialFailure>,

@@ -42,10 +42,10 @@ impl Warning {
     }
 
     /// Stable, for scripts.
-    pub fn code(&self) -> &str {
+    pub fn code(&self) -> String {
         match self {
             Self::Doubt(doubt) => doubt.code(),
-            Self::Verbatim { code, .. } => code,
+            Self::Verbatim { code, .. } => code.clone(),
         }
     }
 
@@ -129,7 +129,7 @@ mod tests {
         let mut known = Vec::new();
         let raised = [&nothing, &nothing, &minutes, &minutes].map(|it| it.raise_in(&mut known));
         assert_eq!(raised, [true, false, true, false]);
-        assert_eq!((nothing.code(), minutes.code()), ("not_seen", "only_whole_minutes"));
+        assert_eq!([nothing.code(), minutes.code()], ["not_seen", "only_whole_minutes"]);
         assert!(minutes.says_only_whole_minutes() && !nothing.says_only_whole_minutes());
     }
 }

@@ -28,6 +28,12 @@ pub enum Wait {
     Of(f64),
 }
 
+impl Default for Wait {
+    fn default() -> Self {
+        Self::Times(1.0)
+    }
+}
+
 /// Text that is no wait.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("'{0}' is no wait; write 2s (in all), +500ms (more) or x2 (as long)")]
@@ -192,6 +198,14 @@ pub struct PredictedLatency {
     pub p50: f64,
     pub p95: f64,
     pub p99: f64,
+}
+
+impl PredictedLatency {
+    /// With `by_s` seconds more for every request.
+    pub fn later(self, by_s: f64) -> Self {
+        let Self { at_rps, mean, p50, p95, p99 } = self;
+        Self { at_rps, mean: mean + by_s, p50: p50 + by_s, p95: p95 + by_s, p99: p99 + by_s }
+    }
 }
 
 /// What is expected of one configuration.

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use crate::place::{Offer, Place, PlaceError, Started};
 use crate::summary::hopeless::Hopeless;
-use crate::terms::{
-    BootFailure, Configuration, ConnectionMode, LiveSecond, Offered, TrialRecord, Variant, Warning,
-};
+use crate::terms::{BootFailure, Configuration, LiveSecond, TrialRecord, Variant, Warning};
 
 /// One trial to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,17 +18,9 @@ pub struct Order {
     pub variant: Variant,
     /// Start the server afresh even when it runs with this configuration.
     pub fresh_start: bool,
-    pub offered: Offered,
-    /// Whole seconds.
-    pub warm_up: Duration,
-    /// Measured part.
-    pub duration: Duration,
-    pub seed: u64,
-    /// `None`: as the place was set up.
-    pub connection: Option<ConnectionMode>,
-    /// See [`Offer::pods_away`]. What is left then is no start of the configuration: the next trial
+    /// What is left after one that takes pods away is no start of the configuration: the next trial
     /// starts afresh.
-    pub pods_away: u16,
+    pub offer: Offer,
     /// The goal's tightest latency limit (of several goals the mean), for stopping a load early
     /// that is of no use.
     pub latency_limit: Option<Duration>,
@@ -134,23 +124,15 @@ impl<'a> Runner<'a> {
             Err(failure) => return Ok(Outcome::BootFailed(failure)),
         };
         tell(Progress::Loading);
-        let offer = Offer {
-            offered: order.offered,
-            warm_up: order.warm_up,
-            duration: order.duration,
-            seed: order.seed,
-            connection: order.connection,
-            pods_away: order.pods_away,
-        };
         let mut hopeless = hopeless(order);
-        let observed = self.place.offer(&offer, &mut |second| {
+        let observed = self.place.offer(&order.offer, &mut |second| {
             tell(Progress::Second(*second));
             match hopeless.look(second) {
                 Some(_) => ControlFlow::Break(()),
                 None => ControlFlow::Continue(()),
             }
         })?;
-        if observed.failure.is_some() || order.pods_away > 0 {
+        if observed.failure.is_some() || order.offer.pods_away > 0 {
             self.running = None;
         }
         Ok(Outcome::Recorded(Box::new(TrialRecord {
@@ -199,8 +181,8 @@ impl<'a> Runner<'a> {
 /// latency limit, and twice as many as it can work on at a time. Where pods were taken away, what
 /// too much load comes to is asked for, however many are in flight.
 fn hopeless(order: &Order) -> Hopeless {
-    let limit = order.latency_limit.filter(|_| order.pods_away == 0);
-    let most_in_flight = order.offered.rate().zip(limit).map(|(rate, limit)| {
+    let limit = order.latency_limit.filter(|_| order.offer.pods_away == 0);
+    let most_in_flight = order.offer.offered.rate().zip(limit).map(|(rate, limit)| {
         let by_latency = rate.as_per_second() * limit.as_secs_f64();
         by_latency.max(2.0 * f64::from(order.configuration.slots()))
     });
@@ -211,7 +193,7 @@ fn hopeless(order: &Order) -> Hopeless {
 mod tests {
     use super::*;
     use crate::summary::hopeless::NoUse;
-    use crate::terms::{Arrivals, Rate};
+    use crate::terms::{Arrivals, Offered, Rate};
 
     /// 2 workers x 4 threads within 200 ms.
     fn order(rate: f64) -> Order {
@@ -220,12 +202,14 @@ mod tests {
             configuration: Configuration::new(2, 4).unwrap(),
             variant: Variant::AS_IT_IS,
             fresh_start: false,
-            offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
-            warm_up: Duration::ZERO,
-            duration: Duration::from_secs(5),
-            seed: 1,
-            connection: None,
-            pods_away: 0,
+            offer: Offer {
+                offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
+                warm_up: Duration::ZERO,
+                duration: Duration::from_secs(5),
+                seed: 1,
+                connection: None,
+                pods_away: 0,
+            },
             latency_limit: Some(Duration::from_millis(200)),
         }
     }
@@ -249,7 +233,8 @@ mod tests {
 
     #[test]
     fn without_a_pod_none_are_too_many_and_a_generator_that_is_late_is_of_no_use_all_the_same() {
-        let order = Order { pods_away: 1, ..order(200.0) };
+        let mut order = order(200.0);
+        order.offer.pods_away = 1;
         assert_eq!(line(order), None);
         let late = LiveSecond {
             send_lag_p99: Some(Duration::from_millis(11)),

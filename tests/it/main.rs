@@ -6,6 +6,7 @@ mod at_once;
 mod bench_diagnosis;
 mod bench_load;
 mod bench_sensitivity;
+mod bench_simulator;
 pub mod bench_tune;
 mod bench_verdicts;
 mod blocks;

@@ -221,7 +221,7 @@ fn predictions_from_several_goals_say_what_they_assume() {
     let plan = plan(&folder, "GET /report slo=p95<2s");
     tune_app(&plan, app(0.1));
     let store = Store::open(&plan.store).unwrap();
-    let report = predict(&store, Which::Last, &Question::as_measured()).unwrap();
+    let report = predict(&store, Which::Last, &Question::default()).unwrap();
     let mut doubts = report.warnings.iter().filter_map(Warning::doubt);
     let goals = doubts.find_map(|doubt| match doubt {
         Doubt::Prediction(PredictionDoubt::SeveralGoals { goals, .. }) => Some(goals),
@@ -230,7 +230,7 @@ fn predictions_from_several_goals_say_what_they_assume() {
     assert!(goals.unwrap().to_string().contains("GET /report: p95<2s"), "{goals:?}");
     let best = report.predicted.iter().map(|one| one.capacity_rps).fold(0.0, f64::max);
     assert!(best > 0.0, "{report:?}");
-    let one_goal = Question { slo: Some("p95<3s".parse().unwrap()), ..Question::as_measured() };
+    let one_goal = Question { slo: Some("p95<3s".parse().unwrap()), ..Question::default() };
     let report = predict(&store, Which::Last, &one_goal).unwrap();
     assert!(report.warnings.iter().all(|one| one.code() != "several_goals"), "one was given");
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sweetspot::monitor::{CoreChoice, Monitor, Sampler, Seen, Watched};
-use sweetspot::terms::{BlindSpot, MonitorRecord, ProcessUse, Role};
+use sweetspot::monitor::{CoreChoice, Monitor, Sampler, Watched};
+use sweetspot::terms::{BlindSpot, MonitorRecord, ProcessFacts, ProcessUse, Role};
 
 use crate::process::{self, Ended, Kept, sweetspot};
 
@@ -30,7 +30,7 @@ fn line(child: &mut Kept) -> String {
 }
 
 fn watched(root_pid: u32) -> Watched {
-    let role = |seen: Seen<'_>| match (seen.is_root, seen.title.contains("worker")) {
+    let role = |seen: ProcessFacts<'_>| match (seen.is_root, seen.title.contains("worker")) {
         (true, _) => Role::Master,
         (false, true) => Role::Worker,
         (false, false) => Role::Other,

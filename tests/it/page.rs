@@ -71,7 +71,7 @@ fn a_file_holds_all_that_the_session_knows() {
     assert_eq!(ruled_out["why"]["ja"], "データベース接続が 48 必要です（上限 32）");
     let evidence = session["decision"]["limit"]["evidence"]["ja"].as_str().unwrap();
     assert!(session["text"]["ja"]["facts"].to_string().contains(evidence));
-    let failure = session["failures"]["ja"][0]["what"].as_str().unwrap();
+    let failure = session["failures"]["ja"][0][0].as_str().unwrap();
     assert!(failure.contains("起動しませんでした"), "{failure}");
     assert_eq!(broken["state"], "did_not_start");
     let headline = session["text"]["en"]["headline"].as_str().unwrap();

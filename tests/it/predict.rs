@@ -56,7 +56,7 @@ fn a_machine_with_four_times_the_cores_is_predicted_with_its_truth_in_the_interv
     let workers = Some(vec![2, 8, 12]);
     let threads = Some(vec![2, 4, 8]);
     let slo = Some("p95<200ms,errors<0.1%".parse().unwrap());
-    let report = measured(&Question { cores, workers, threads, slo, ..Question::as_measured() });
+    let report = measured(&Question { cores, workers, threads, slo, ..Question::default() });
     let there = SimulatedApp { cores: 8.0, ..app() };
     let on_eight: Vec<PredictedSetting> =
         report.predicted.iter().filter(|one| one.cores == 8.0).cloned().collect();
@@ -75,7 +75,7 @@ fn longer_waits_are_predicted_with_their_truth_in_the_interval() {
         workers: Some(vec![2]),
         threads: Some(vec![4, 8]),
         slo: Some("p95<400ms,errors<0.1%".parse().unwrap()),
-        ..Question::as_measured()
+        ..Question::default()
     };
     let report = measured(&question);
     let slower = SimulatedApp { wait_s: 0.1, ..app() };
@@ -88,7 +88,7 @@ fn longer_waits_are_predicted_with_their_truth_in_the_interval() {
 
 #[test]
 fn what_was_measured_is_met_and_the_fit_is_told() {
-    let report = measured(&Question::as_measured());
+    let report = measured(&Question::default());
     let fit = &report.fit;
     assert_eq!(fit.form, ModelForm::Threads);
     let [low, high] = fit.demand.cpu_s.interval;
@@ -105,7 +105,7 @@ fn what_was_measured_is_met_and_the_fit_is_told() {
 #[test]
 fn memory_that_is_not_there_rules_settings_out() {
     let memory = Some(Bytes(300 << 20));
-    let report = measured(&Question { memory, ..Question::as_measured() });
+    let report = measured(&Question { memory, ..Question::default() });
     let ruled_out = |workers, threads| find(&report, workers, threads).ruled_out.is_some();
     assert!(!ruled_out(1, 1) && ruled_out(4, 8), "{report:?}");
 }
@@ -116,7 +116,7 @@ fn a_session_of_which_nothing_was_measured_says_so() {
     let path = folder.path().join("sweetspot.db");
     filled(&path, &[sample::started()]);
     let store = Store::open(&path).unwrap();
-    let question = Question { slo: Some("p95<1s".parse().unwrap()), ..Question::as_measured() };
+    let question = Question { slo: Some("p95<1s".parse().unwrap()), ..Question::default() };
     let error = predict(&store, Which::Last, &question).unwrap_err();
     assert!(matches!(error, PredictError::NothingToFit { session: 1 }), "{error}");
 }
@@ -130,7 +130,7 @@ fn a_fleet_stands_the_loss_of_a_zone_and_the_cheapest_comes_first() {
         trough: Some("30%".parse().unwrap()),
         machines: vec![machine("dear=8,16GiB,1.00"), machine("cheap=8,16GiB,0.30")],
     };
-    let report = measured(&Question { fleet: Some(fleet), ..Question::as_measured() });
+    let report = measured(&Question { fleet: Some(fleet), ..Question::default() });
     let names: Vec<&str> = report.fleets.iter().map(|one| one.machine.as_str()).collect();
     assert_eq!(names, ["cheap", "dear"]);
     let need = report.fleets[0].fleet.as_ref().unwrap();
@@ -177,7 +177,7 @@ fn a_new_slow_endpoint_takes_the_threads_from_the_others_until_there_are_more() 
     let slow = "5%:5ms:2s".parse().unwrap();
     let rate = Some("20/s".parse().unwrap());
     let workers = Some(vec![2]);
-    let question = Question { others: vec![slow], rate, workers, ..Question::as_measured() };
+    let question = Question { others: vec![slow], rate, workers, ..Question::default() };
     let report = measured(&Question { threads: Some(vec![2, 16]), ..question });
     let p95 = |threads| find(&report, 2, threads).latency_of_measured_s.map(|it| it.p95);
     // Twenty a second, a twentieth of which wait for two seconds, keep three of four threads busy.
@@ -194,7 +194,7 @@ fn a_server_that_is_not_known_follows_a_curve_and_says_so() {
     let store = Store::open(&plan.store).unwrap();
     let known = replay(&store, Which::Last).unwrap();
     let unknown = Story { server: "command bin/serve".into(), ..known };
-    let report = answer(&unknown, &Question::as_measured()).unwrap();
+    let report = answer(&unknown, &Question::default()).unwrap();
     assert_eq!(report.fit.form, ModelForm::Scalability);
     assert!(report.warnings.iter().any(|one| one.code() == "unknown_server"), "{report:?}");
     let two = find(&report, 2, 4);
@@ -206,7 +206,7 @@ fn a_server_that_is_not_known_follows_a_curve_and_says_so() {
     assert!((two.capacity_rps / holds(&app()) - 1.0).abs() < 0.25, "{two:?}");
     // Asked for longer waits there is nothing but the mechanism to go by.
     let wait = Wait::Times(2.0);
-    let slower = answer(&unknown, &Question { wait, ..Question::as_measured() }).unwrap();
+    let slower = answer(&unknown, &Question { wait, ..Question::default() }).unwrap();
     let slower = find(&slower, 2, 4);
     assert!(slower.latency_s.is_some());
     let twice = SimulatedApp { wait_s: 2.0 * app().wait_s, ..app() };

@@ -12,9 +12,11 @@ use sweetspot::model::Form;
 use sweetspot::place::Place;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp, SimulatedMemory};
 use sweetspot::plan::Plan;
-use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsFault, RevisionsPlan};
+use sweetspot::search::{Revisions, RevisionsAnswer, RevisionsPlan};
 use sweetspot::session::revisions::measure;
-use sweetspot::terms::{Arrivals, Configuration, FigureKind, Side, Standing, StopSignal};
+use sweetspot::terms::{
+    Arrivals, ChangeReason, Configuration, FigureKind, Side, Standing, StopSignal,
+};
 use tempfile::TempDir;
 use troubled::{Trouble, troubled};
 
@@ -117,10 +119,10 @@ fn a_revision_whose_server_dies_again_and_again_is_worse_and_one_death_is_not() 
 #[test]
 fn servers_of_both_that_die_again_and_again_leave_it_undecided_and_those_of_b_alone_do_not() {
     let answer = in_trouble(Trouble::Dies, [1.0, 1.0], 1);
-    assert_eq!(answer.fault, Some(RevisionsFault::BothBreakDown), "{answer:?}");
+    assert_eq!(answer.fault, Some(ChangeReason::BothBreakDown), "{answer:?}");
     assert_eq!(answer.change, Standing::Undecided, "{answer:?}");
     let answer = in_trouble(Trouble::Dies, [0.0, 1.0], 1);
-    assert_eq!(answer.fault, Some(RevisionsFault::Dies { side: Side::B }), "{answer:?}");
+    assert_eq!(answer.fault, Some(ChangeReason::ServerDies { side: Side::B }), "{answer:?}");
     assert_eq!(answer.change, Standing::Worse, "{answer:?}");
 }
 

@@ -103,7 +103,6 @@ function asked(count: number, seconds: number): Asked[] {
       offered_rps: share === null ? null : round(capacity(at[0], at[1]) * share, 3),
       clients: share === null ? at[0] * at[1] * 2 : null,
       duration_s: seconds, warm_up_s: id % 2 === 1 ? 4 : 1.5,
-      ended_s: 14 + id * (seconds + 2),
     });
   };
   add([1, 5], "unloaded", 0.02);
@@ -171,14 +170,13 @@ export function session(count = 30, seconds = 30): SessionPage {
     map: WORKERS.flatMap((workers) => THREADS.map((threads) => cell(workers, threads, random))),
     memory: MEMORY,
     front: [[1, 5], [2, 16], [3, 8]].map(([w, t]) => ({
-      workers: w!, threads: t!, is_chosen: w === 3, capacity_rps: round(capacity(w!, t!)),
+      workers: w!, threads: t!, chosen: w === 3, capacity_rps: round(capacity(w!, t!)),
       capacity_rps_interval: bounds(capacity(w!, t!), 0.035), memory_bytes: memory(w!, t!),
+      confirmed: true, latency_s_p95: null, cost_per_hour: null, cost_per_million_requests: null,
     })),
     knobs: [
-      { change: "MALLOC_ARENA_MAX=2", capacity: "-1 % (-3 % to +2 %)",
-        memory: "-18 % (-21 % to -15 %)", verdict: "helps" },
-      { change: "preload_app=false", capacity: "0 % (-2 % to +3 %)",
-        memory: "+31 % (+27 % to +35 %)", verdict: "hurts" },
+      ["MALLOC_ARENA_MAX=2", "-1 % (-3 % to +2 %)", "-18 % (-21 % to -15 %)", "helps"],
+      ["preload_app=false", "0 % (-2 % to +3 %)", "+31 % (+27 % to +35 %)", "hurts"],
     ],
     plan: [
       { what: "app", value: "shop", source: "this folder" },
@@ -193,8 +191,6 @@ export function session(count = 30, seconds = 30): SessionPage {
     notes: [inEach(NOTE, "メモリは、各プロセスだけのものと、共有しているものの分け前です")],
     failures: [],
     trials: asked(count, seconds).map((it) => trial(it, random)),
-    elapsed_s: 498,
-    load_s: 455,
     predict: predictTable(),
   };
 }
@@ -289,9 +285,9 @@ export function nothingValid(): SessionPage {
     map: whole.map.slice(0, 6).map((it) => ({ ...it, state: "did_not_start", mark: null, rps: null,
       rps_interval: null, predicted_rps: null, predicted_rps_interval: null, memory_bytes: null,
       is_memory_measured: false, limit: null, why: "never became ready within 60 s" })),
-    failures: [{ what: "1 x 5: ended with exit code 1", last_lines: [
+    failures: [["1 x 5: ended with exit code 1", [
       "! Unable to load application: LoadError: cannot load such file -- pg_ext",
-      "bundler: failed to load command: puma"] }],
+      "bundler: failed to load command: puma"]]],
     text: inEach(
       { ...inLanguage(whole, "en").text, headline: "The app did not start.", facts: [],
         ways_out: [] },

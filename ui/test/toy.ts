@@ -42,7 +42,6 @@ export interface Asked {
   clients: number | null;
   duration_s: number;
   warm_up_s: number;
-  ended_s: number;
 }
 
 /** Latency quantiles at a load: long tails that grow as the load nears what is held. */
@@ -98,9 +97,9 @@ export function trial(asked: Asked, random: Random, hasDetail = true): TrialRow 
       generator: round(0.12 * duration_s) },
     workers_use: Array.from({ length: workers }, (_, index) => ({
       index, pid: 4000 + asked.start * 20 + index, cpu_cores: round(cpu / workers),
+      run_delay_cores: 0, memory_bytes: null,
     })),
     failure: null,
-    load_s: duration_s + 1,
     detail: hasDetail ? detail(asked, load, through, latency_s, random) : null,
   };
 }

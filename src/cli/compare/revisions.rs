@@ -12,7 +12,7 @@ use crate::cli::{UsageError, interrupt};
 use crate::plan::{Key, Typed};
 use crate::report::{Language, document};
 use crate::session::local;
-use crate::session::revisions::{Question, Range, RevisionsError, Step, compare as measure};
+use crate::session::revisions::{Question, Range, Step, compare as measure};
 use crate::terms::CompareReport;
 
 const HEADING: &str = "With --revisions";
@@ -82,12 +82,7 @@ pub fn compare(
     let mut shown = Shown { on: Progress::new(!shows_progress), blocks: None };
     let report = measure(&question, &mut |step| shown.show(&step));
     drop(shown);
-    report.map_err(with_exit_code)
-}
-
-fn with_exit_code(error: RevisionsError) -> anyhow::Error {
-    let is_usage = error.is_usage();
-    UsageError::only_if(is_usage, error)
+    report.map_err(|it| UsageError::only_if(it.is_usage(), it))
 }
 
 /// How far it is: on a terminal a line that is drawn over itself, elsewhere one for each block.

@@ -9,6 +9,7 @@ use crate::cli::progress;
 use crate::cli::{Exit, UsageError, interrupt};
 use crate::report::load::capacity as shown;
 use crate::report::load::{Format, Report, text};
+use crate::report::{Named, json};
 use crate::session::load::capacity::{self, Progress};
 use crate::session::load::{Asked, Length};
 use crate::terms::{CapacitySummary, Rate};
@@ -20,8 +21,8 @@ pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
     let outputs = outputs::of(&options.output, options.json)?;
     check_formats(&outputs)?;
     if !options.push.is_empty() {
-        let message = "--find-capacity has no --push; write -o json=FILE".to_string();
-        return Err(UsageError { message }.into());
+        let message = "--find-capacity has no --push; write -o json=FILE";
+        return Err(UsageError::of(message).into());
     }
     let (is_quiet, guess, turn) = (options.quiet, options.rate, options.turn);
     let prepared = capacity::prepare(asked_for(options)?, guess).map_err(of_load)?;
@@ -54,9 +55,8 @@ fn check_formats(outputs: &[Output]) -> Result<(), UsageError> {
         .map(|output| output.format)
         .find(|format| !matches!(format, Format::Report(Report::Text | Report::Json)));
     other.map_or(Ok(()), |format| {
-        let message =
-            format!("--find-capacity has no {} output; write text or json", format.name());
-        Err(UsageError { message })
+        let name = format.name();
+        Err(UsageError::of(format!("--find-capacity has no {name} output; write text or json")))
     })
 }
 
@@ -73,7 +73,7 @@ fn show(progress: Progress<'_>, on: &mut progress::Progress) {
 
 fn write(output: &Output, description: &[String], summary: &CapacitySummary) -> anyhow::Result<()> {
     let text = match output.format {
-        Format::Report(Report::Json) => shown::json(summary),
+        Format::Report(Report::Json) => json::render(summary),
         // Nothing else is let through.
         _ => shown::result(description, summary),
     };

@@ -62,8 +62,8 @@ pub fn of(typed: &[String], folder: &str) -> Result<ForOthers, UsageError> {
             "-" => io::read_to_string(io::stdin()),
             _ => fs::read_to_string(path),
         };
-        text.map_err(|error| UsageError {
-            message: format!("could not read '{path}', which the generators need: {error}"),
+        text.map_err(|error| {
+            UsageError::of(format!("could not read '{path}', which the generators need: {error}"))
         })
     };
     let (mut arguments, mut files): ForOthers = (Vec::new(), Vec::new());

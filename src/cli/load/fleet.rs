@@ -3,10 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use clap::ValueEnum;
-
 use super::elsewhere;
 use crate::cli::UsageError;
+use crate::cli::options::one_of;
 use crate::session::load::{
     ClusterAsked, FILES_OF_HOSTS, FLEET_TOKEN, FleetAsked, ForHosts, Host, OnLoss, Role,
 };
@@ -50,9 +49,10 @@ pub struct FleetArguments {
     #[arg(conflicts_with = "find_capacity", group = "adds_up")]
     from: Vec<Host>,
 
-    /// What is done when a generator is lost
-    #[arg(long, value_enum, default_value_t = Loss::End, requires = "adds_up")]
-    on_loss: Loss,
+    /// What is done when a generator is lost: end the load, whose result is not valid, or go-on
+    /// with the others' parts, and a warning says so
+    #[arg(long, value_parser = one_of(&ON_LOSS), default_value = "end", requires = "adds_up")]
+    on_loss: OnLoss,
 
     /// How long the generators have to gather
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "2m")]
@@ -64,13 +64,7 @@ pub struct FleetArguments {
     orders: Option<SocketAddr>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Loss {
-    /// The load ends, and its result is not valid
-    End,
-    /// The others go on with their parts, and a warning says so
-    GoOn,
-}
+const ON_LOSS: [(&str, OnLoss); 2] = [("end", OnLoss::End), ("go-on", OnLoss::GoOn)];
 
 impl FleetArguments {
     pub fn is_member(&self) -> bool {
@@ -88,10 +82,7 @@ impl FleetArguments {
         pods: Option<ClusterAsked>,
         typed: &[String],
     ) -> Result<Option<FleetAsked>, UsageError> {
-        let on_loss = match self.on_loss {
-            Loss::End => OnLoss::End,
-            Loss::GoOn => OnLoss::GoOn,
-        };
+        let on_loss = self.on_loss;
         let from = (!self.from.is_empty()).then_some(self.from);
         let many = from.as_ref().map(|hosts| hosts.len() as u16);
         let hosts = from.map(|hosts| for_hosts(hosts, on_loss, typed)).transpose()?;
@@ -101,7 +92,7 @@ impl FleetArguments {
             (_, _, Some(listen), _) => Role::Collect { listen, on_loss },
             (.., Some(collector)) => Role::Join { collector, is_own: self.own },
             (None, None, None, None) if self.generators.is_none() => return Ok(None),
-            (None, None, None, None) => return Err(UsageError { message: WHO_COLLECTS.into() }),
+            (None, None, None, None) => return Err(UsageError::of(WHO_COLLECTS)),
         };
         let token = std::env::var(FLEET_TOKEN).unwrap_or_default();
         let generators = many.or(self.generators).unwrap_or(1);

@@ -6,12 +6,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::fleet::FleetArguments;
-use super::outputs::{Output, parse};
+use super::outputs::Output;
 use super::pods::PodArguments;
 use super::tls::TlsArguments;
 use crate::cli::UsageError;
+use crate::cli::options::one_of;
 use crate::cli::push::PushArgument;
 use crate::cli::turn::TurnArgument;
+use crate::plan::{ARRIVALS, CONNECTIONS};
 use crate::session::load::{Asked, Closing, Length, LogSpec, Protocol, Shape, Speed, Stages};
 use crate::terms::{Arrivals, ConnectionMode, Rate, Slo, Target, parse_duration};
 
@@ -44,11 +46,12 @@ pub struct Options {
     #[arg(conflicts_with_all = ["clients", "requests", "think", "steps", "ramp", "replay"])]
     pub find_capacity: bool,
 
-    /// Spacing of the open model's requests [poisson with --find-capacity]
-    #[arg(long, value_enum, default_value_t = Spacing::Uniform)]
+    /// Spacing of the open model's requests: uniform, at equal distances, or poisson, as
+    /// independent users arrive [poisson with --find-capacity]
+    #[arg(long, value_parser = one_of(&ARRIVALS), default_value = "uniform")]
     #[arg(conflicts_with_all = ["clients", "replay"])]
     #[arg(default_value_if("find_capacity", "true", "poisson"))]
-    arrivals: Spacing,
+    arrivals: Arrivals,
 
     /// Open model in steps, RATE:TIME each, such as 50/s:10s,100/s:10s
     #[arg(long, value_name = "STAGES")]
@@ -139,9 +142,9 @@ pub struct Options {
 
     /// Use connections again, or open a fresh one for every request, as most proxies in front do
     /// [fresh with --find-capacity]
-    #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
+    #[arg(long, value_parser = one_of(&CONNECTIONS), default_value = "keep-alive")]
     #[arg(default_value_if("find_capacity", "true", "fresh"))]
-    connection: Connection,
+    connection: ConnectionMode,
 
     /// What to speak: 1.1, or 2 (with an http:// URL from the first byte on)
     #[arg(long, value_enum, default_value_t = Http::One)]
@@ -151,9 +154,12 @@ pub struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     streams: Option<u16>,
 
-    /// Who ends a connection that is used up; that side keeps its port for a minute
-    #[arg(long, value_enum, default_value_t = Close::Server)]
-    close: Close,
+    /// Who ends a connection that is used up; that side keeps its port for a minute. server: as it
+    /// was asked to; a second later we do. client: we do; at most some 28000 connections a minute
+    /// and loopback address. reset: we do, with a reset: any number of connections, but servers may
+    /// log it
+    #[arg(long, value_parser = one_of(&CLOSING), default_value = "server")]
+    close: Closing,
 
     /// Each client keeps the cookies that it is given, and sends them from then on
     #[arg(long, requires = "clients")]
@@ -198,7 +204,7 @@ pub struct Options {
     /// FORMAT or FORMAT=FILE; may be repeated [default: text]. Ours: text, json; a histogram: hgrm,
     /// or hlog a second; a row a request: csv (vegeta's); as other tools print it: vegeta,
     /// vegeta-json, wrk, ab, k6; for CI and dashboards: junit, prometheus
-    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", value_parser = parse)]
+    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]")]
     pub output: Vec<Output>,
 
     /// The same as -o json
@@ -217,20 +223,6 @@ pub struct Options {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Spacing {
-    /// At equal distances
-    Uniform,
-    /// As independent users arrive
-    Poisson,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Connection {
-    Fresh,
-    KeepAlive,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
 enum Http {
     #[value(name = "1.1")]
     One,
@@ -238,25 +230,15 @@ enum Http {
     Two,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Close {
-    /// The server, as it was asked to; a second later we do
-    Server,
-    /// We do; at most some 28000 connections a minute and loopback address
-    Client,
-    /// We do, with a reset: any number of connections, but servers may log it
-    Reset,
-}
+const CLOSING: [(&str, Closing); 3] =
+    [("server", Closing::Server), ("client", Closing::Client), ("reset", Closing::Reset)];
 
 /// `None`: as an access log tells. clap refuses two of them.
 fn shape(options: &Options) -> Result<Option<Shape>, UsageError> {
     if options.replay {
         return Ok(None);
     }
-    let arrivals = match options.arrivals {
-        Spacing::Uniform => Arrivals::Uniform,
-        Spacing::Poisson => Arrivals::Poisson,
-    };
+    let arrivals = options.arrivals;
     let stages = options.steps.as_ref().or(options.ramp.as_ref());
     match (options.rate, options.clients, stages) {
         (Some(rate), ..) => Ok(Some(Shape::Constant { rate, arrivals })),
@@ -266,16 +248,14 @@ fn shape(options: &Options) -> Result<Option<Shape>, UsageError> {
         (_, Some(clients), _) => {
             Ok(Some(Shape::Clients { clients, think: options.think.unwrap_or_default() }))
         }
-        (None, None, None) => Err(UsageError { message: WHICH_LOAD.into() }),
+        (None, None, None) => Err(UsageError::of(WHICH_LOAD)),
     }
 }
 
 fn protocol(http: Http, streams: Option<u16>) -> Result<Protocol, UsageError> {
     match (http, streams) {
         (Http::One, None) => Ok(Protocol::Http1),
-        (Http::One, Some(_)) => {
-            Err(UsageError { message: "--streams is for HTTP/2; add --http 2".into() })
-        }
+        (Http::One, Some(_)) => Err(UsageError::of("--streams is for HTTP/2; add --http 2")),
         (Http::Two, streams) => Ok(Protocol::Http2 { streams: streams.unwrap_or(STREAMS) }),
     }
 }
@@ -314,16 +294,9 @@ pub fn asked(options: Options) -> Result<Asked, UsageError> {
         shape,
         warm_up: options.warmup,
         length,
-        connection: match options.connection {
-            Connection::Fresh => ConnectionMode::Fresh,
-            Connection::KeepAlive => ConnectionMode::KeepAlive,
-        },
+        connection: options.connection,
         protocol,
-        closing: match options.close {
-            Close::Server => Closing::Server,
-            Close::Client => Closing::Client,
-            Close::Reset => Closing::Reset,
-        },
+        closing: options.close,
         keeps_cookies: options.cookies,
         timeout: options.timeout,
         max_in_flight: options.max_in_flight,

@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -13,41 +12,17 @@ use crate::cli::{UsageError, print};
 use crate::files;
 use crate::report::load::{About, Format, LoadResult, Report, Sinks};
 use crate::report::terminal::standard_output;
+use crate::session::report;
 
-/// A format and where it goes; to standard output without a file.
-#[derive(Debug, Clone)]
-pub struct Output {
-    pub format: Format,
-    pub file: Option<PathBuf>,
-}
+/// A format and the file that it goes to; without one to standard output.
+pub type Output = report::Output<Format>;
 
-impl Output {
-    /// For messages.
-    fn name(&self) -> String {
-        match &self.file {
-            Some(file) => file.display().to_string(),
-            None => "standard output".to_string(),
-        }
+/// For messages.
+fn name(output: &Output) -> String {
+    match &output.path {
+        Some(file) => file.display().to_string(),
+        None => "standard output".to_string(),
     }
-}
-
-/// Reads `json` or `json=result.json`.
-///
-/// # Errors
-/// With the way out: an unknown format, or no file after `=`.
-pub fn parse(text: &str) -> Result<Output, String> {
-    let (name, file) = match text.split_once('=') {
-        Some((_, "")) => return Err("no file after '='; write for example json=result.json".into()),
-        Some((name, file)) => (name, Some(PathBuf::from(file))),
-        None => (text, None),
-    };
-    let format = Format::find(name)
-        .ok_or_else(|| format!("'{name}' is no format; write one of {}", names().join(", ")))?;
-    Ok(Output { format, file })
-}
-
-fn names() -> Vec<&'static str> {
-    Format::ALL.iter().map(|(name, _)| *name).collect()
 }
 
 /// All that was asked for: `--json` is one more, and without any it is text.
@@ -55,49 +30,23 @@ fn names() -> Vec<&'static str> {
 /// # Errors
 /// Two that would be mixed up in one place.
 pub fn of(typed: &[Output], is_json: bool) -> Result<Vec<Output>, UsageError> {
-    let to_standard_output = |report| Output { format: Format::Report(report), file: None };
+    let to_standard_output = |report| Output { format: Format::Report(report), path: None };
     let mut outputs = typed.to_vec();
     let json = to_standard_output(Report::Json);
-    let has_json =
-        outputs.iter().any(|output| output.format == json.format && output.file.is_none());
-    if is_json && !has_json {
+    if is_json && !outputs.contains(&json) {
         outputs.push(json);
     }
     if outputs.is_empty() {
         outputs.push(to_standard_output(Report::Text));
     }
-    match outputs.iter().enumerate().find_map(|(at, one)| clash(one, &outputs[at + 1..])) {
-        Some(message) => Err(UsageError { message }),
-        None => Ok(outputs),
-    }
-}
-
-/// Says which of the others goes where this one goes.
-fn clash(one: &Output, others: &[Output]) -> Option<String> {
-    let place = |output: &Output| output.file.as_deref().map(same_however_spelled);
-    let other = others.iter().find(|other| place(other) == place(one))?;
-    let (first, second) = (one.format.name(), other.format.name());
-    Some(match &one.file {
-        None => format!(
-            "both {first} and {second} would go to standard output; give one a file, such as -o \
-             {second}=FILE"
-        ),
-        Some(file) => format!(
-            "both {first} and {second} would go to {}; give each a file of its own",
-            file.display()
-        ),
-    })
-}
-
-/// `a` and `./a` are one file. Links are not looked through.
-fn same_however_spelled(file: &Path) -> PathBuf {
-    std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())
+    report::check(&outputs).map_err(UsageError::of)?;
+    Ok(outputs)
 }
 
 /// A load may take long, and its result must not be lost for a mistyped folder: looks before it
 /// begins. What a file holds stays there until there is a new result.
 pub fn check_writable(outputs: &[Output]) -> anyhow::Result<()> {
-    for file in outputs.iter().filter_map(|output| output.file.as_ref()) {
+    for file in outputs.iter().filter_map(|output| output.path.as_ref()) {
         // The reader of a pipe would take the first closing for the end.
         if file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             continue;
@@ -118,12 +67,12 @@ pub fn open_streams(outputs: &[Output], about: &About) -> anyhow::Result<Sinks> 
     let mut sinks = Sinks::default();
     for output in outputs {
         let Format::Stream(stream) = output.format else { continue };
-        let out: Box<dyn Write + Send> = match &output.file {
+        let out: Box<dyn Write + Send> = match &output.path {
             None => Box::new(standard_output()),
-            Some(file) => Box::new(File::create(file).with_context(|| not_opened(&output.name()))?),
+            Some(file) => Box::new(File::create(file).with_context(|| not_opened(&name(output)))?),
         };
         sinks
-            .add(stream, about, output.name(), out)
+            .add(stream, about, name(output), out)
             .context("could not begin an output; no load was sent")?;
     }
     Ok(sinks)
@@ -143,7 +92,7 @@ pub fn write(outputs: &[Output], sinks: Sinks, result: &LoadResult<'_>) -> anyho
 
 /// Prints a report, or replaces its file by it.
 pub fn write_text(output: &Output, text: &str) -> anyhow::Result<()> {
-    match &output.file {
+    match &output.path {
         None => print(text).context("could not print the result"),
         Some(file) => files::replace(file, text.as_bytes())
             .with_context(|| format!("could not write the result to {}", file.display())),
@@ -152,27 +101,33 @@ pub fn write_text(output: &Output, text: &str) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::report::Named;
 
     fn outputs(typed: &[&str], is_json: bool) -> Result<Vec<Output>, UsageError> {
-        let typed: Vec<Output> = typed.iter().map(|text| parse(text).unwrap()).collect();
+        let typed: Vec<Output> = typed.iter().map(|text| text.parse().unwrap()).collect();
         of(&typed, is_json)
     }
 
     fn places(outputs: &[Output]) -> Vec<String> {
-        outputs.iter().map(|one| format!("{} {}", one.format.name(), one.name())).collect()
+        outputs.iter().map(|one| format!("{} {}", one.format.name(), name(one))).collect()
     }
 
     #[test]
     fn every_format_is_read_with_and_without_a_file() {
         for (name, format) in Format::ALL {
-            assert_eq!(parse(name).unwrap().format, *format);
-            let with_file = parse(&format!("{name}=a=b")).unwrap();
-            assert_eq!(with_file.file.as_deref(), Some(Path::new("a=b")), "{name}");
+            assert_eq!(name.parse::<Output>().unwrap().format, *format);
+            let with_file = format!("{name}=a=b").parse::<Output>().unwrap();
+            assert_eq!(with_file.path.as_deref(), Some(Path::new("a=b")), "{name}");
         }
-        let error = parse("xml").unwrap_err();
-        assert!(error.ends_with("wrk, ab, k6, junit, prometheus"), "{error}");
-        assert!(parse("json=").unwrap_err().contains("no file after '='"));
+        for text in ["xml", "json="] {
+            let error = text.parse::<Output>().unwrap_err().to_string();
+            let begins = format!("'{text}' is no report; write FORMAT or FORMAT=PATH");
+            assert!(error.starts_with(&begins), "{error}");
+            assert!(error.ends_with("wrk, ab, k6, junit, prometheus"), "{error}");
+        }
     }
 
     #[test]
@@ -188,13 +143,14 @@ mod tests {
 
     #[test]
     fn two_that_go_to_one_place_are_refused() {
+        let one_alone = "only one report can go to standard output; give the others a file:";
         for (typed, is_json, expected) in [
-            (&["text", "csv"][..], false, "both text and csv would go to standard output"),
-            (&["text"], true, "both text and json would go to standard output"),
-            (&["ab=x", "text", "wrk=./x"], false, "both ab and wrk would go to x;"),
+            (&["text", "csv"][..], false, format!("{one_alone} csv=PATH")),
+            (&["text"], true, format!("{one_alone} json=PATH")),
+            (&["ab=x", "text", "wrk=./x"], false, "both ab and wrk would go to x;".into()),
         ] {
             let error = outputs(typed, is_json).unwrap_err().to_string();
-            assert!(error.starts_with(expected), "{error}");
+            assert!(error.starts_with(&expected), "{error}");
         }
     }
 }

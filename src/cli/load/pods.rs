@@ -1,11 +1,9 @@
 //! `sweetspot load --place kubernetes`: its arguments, and those that its pods get.
 
-use clap::ValueEnum;
-
 use super::elsewhere::{self, ForOthers};
 use crate::cli::UsageError;
-use crate::cli::options::words_of;
-use crate::plan::Key;
+use crate::cli::options::{one_of, words_of};
+use crate::plan::{Key, PLACES, Where};
 use crate::session::load::{ClusterAsked, OnLoss};
 use crate::terms::Bytes;
 
@@ -14,7 +12,7 @@ use crate::terms::Bytes;
 pub struct PodArguments {
     /// Where the generators run: here, or as pods of the Kubernetes cluster that kubectl would use,
     /// with a Job and nothing installed (--generators says how many; 1 without it)
-    #[arg(long, value_enum, default_value_t = Where::Local)]
+    #[arg(long, value_parser = one_of(&PLACES), default_value = "local")]
     #[arg(conflicts_with_all = ["together", "find_capacity"])]
     place: Where,
 
@@ -57,12 +55,6 @@ pub struct PodArguments {
     pub relay: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Where {
-    Local,
-    Kubernetes,
-}
-
 fn label(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("a label is KEY=VALUE, such as app=shop")?;
     Ok((key.to_string(), value.to_string()))
@@ -77,7 +69,7 @@ impl PodArguments {
         if self.place == Where::Local {
             if self.image.is_some() {
                 let message = "--image is for generators in a cluster; add --place kubernetes";
-                return Err(UsageError { message: message.into() });
+                return Err(UsageError::of(message));
             }
             return Ok(None);
         }
@@ -107,11 +99,10 @@ fn for_pods(typed: &[String]) -> Result<ForOthers, UsageError> {
     let bytes: usize = files.iter().map(|(_, text)| text.len()).sum();
     let typed_bytes: usize = arguments.iter().map(String::len).sum();
     if bytes + typed_bytes > MOST_BYTES {
-        let message = format!(
+        return Err(UsageError::of(format!(
             "the files that the pods need have {bytes} bytes, and a cluster takes {MOST_BYTES}; \
              give fewer targets, or put them into the image"
-        );
-        return Err(UsageError { message });
+        )));
     }
     Ok((arguments, files))
 }

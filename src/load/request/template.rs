@@ -9,13 +9,17 @@
 
 use std::io::Write;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use super::variables::{UUID_LENGTH, Values, Variable, is_name, is_part_of_name};
+
+/// What is percent-encoded in a path: all but what need not be (RFC 3986, section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The component of a request that a text stands in, which says what its values may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
-    /// Values are percent-encoded but for the characters that need not be (RFC 3986, section 2.3):
-    /// a value stays one part of the path or query, whatever it holds.
+    /// Values are percent-encoded: a value stays one part of the path or query, whatever it holds.
     Path,
     /// Values must fit on a line.
     Header,
@@ -132,8 +136,8 @@ fn find_variable(text: &str) -> Option<(usize, &str)> {
 /// A request that differs each time it is sent.
 #[derive(Debug)]
 pub struct Template {
-    head: Vec<Piece>,
-    body: Vec<Piece>,
+    head: Pieces,
+    body: Pieces,
     values: Values,
     longest: usize,
 }
@@ -142,7 +146,7 @@ impl Template {
     pub fn new(head: Pieces, body: Pieces, values: &Values) -> Self {
         let pieces = head.0.iter().chain(&body.0);
         let longest = pieces.map(|piece| longest(piece, values)).sum();
-        Self { head: head.0, body: body.0, values: values.clone(), longest }
+        Self { head, body, values: values.clone(), longest }
     }
 
     /// Most bytes that it can have, as far as that is known of cookies.
@@ -157,9 +161,15 @@ impl Template {
         into.reserve(self.longest);
         let uuid = self.values.uuid(number);
         let values = RequestValues { number, uuid, cookies, values: &self.values };
-        let body_length = self.body.iter().map(|piece| values.length(piece)).sum();
-        for piece in self.head.iter().chain(&self.body) {
-            values.write(piece, body_length, into);
+        // The head holds the length of a body that varies, which is known once that is written.
+        let varies = self.body.as_text().is_none();
+        let (head, body) = (&self.head.0, &self.body.0);
+        let (first, second) = if varies { (body, head) } else { (head, body) };
+        first.iter().for_each(|piece| values.write(piece, 0, into));
+        let length = into.len();
+        second.iter().for_each(|piece| values.write(piece, length, into));
+        if varies {
+            into.rotate_left(length);
         }
     }
 }
@@ -187,20 +197,6 @@ struct RequestValues<'a> {
 }
 
 impl RequestValues<'_> {
-    /// Bytes of a piece of a body.
-    fn length(&self, piece: &Piece) -> usize {
-        match piece {
-            Piece::Text(text) => text.len(),
-            Piece::Value { variable: Variable::Sequence, .. } => digits(self.number),
-            Piece::Value { variable: Variable::Uuid, .. } => UUID_LENGTH,
-            Piece::Value { variable: Variable::Column(column), .. } => {
-                self.values.of_column(self.number, *column).len()
-            }
-            // These stand in heads.
-            Piece::BodyLength | Piece::Cookies { .. } => 0,
-        }
-    }
-
     fn write(&self, piece: &Piece, body_length: usize, into: &mut Vec<u8>) {
         match piece {
             Piece::Text(text) => into.extend_from_slice(text),
@@ -209,7 +205,8 @@ impl RequestValues<'_> {
             Piece::Value { variable: Variable::Column(column), is_encoded } => {
                 let value = self.values.of_column(self.number, *column).as_bytes();
                 match is_encoded {
-                    true => write_encoded(value, into),
+                    true => percent_encode(value, RESERVED)
+                        .for_each(|part| into.extend_from_slice(part.as_bytes())),
                     false => into.extend_from_slice(value),
                 }
             }
@@ -226,24 +223,8 @@ impl RequestValues<'_> {
     }
 }
 
-fn digits(number: u64) -> usize {
-    number.checked_ilog10().unwrap_or(0) as usize + 1
-}
-
 fn write_number(number: u64, into: &mut Vec<u8>) {
     write!(into, "{number}").expect("a vector takes whatever is written to it");
-}
-
-fn write_encoded(value: &[u8], into: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in value {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
-            into.push(*byte);
-        } else {
-            let (high, low) = (usize::from(byte >> 4), usize::from(byte & 0xf));
-            into.extend_from_slice(&[b'%', DIGITS[high], DIGITS[low]]);
-        }
-    }
 }
 
 #[cfg(test)]

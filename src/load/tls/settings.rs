@@ -40,7 +40,7 @@ pub struct TlsOptions {
     pub is_without_resumption: bool,
 }
 
-/// What connections are opened with; cheap to clone.
+/// What connections are opened with, once a loop has made it its own; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct TlsSettings {
     config: Arc<ClientConfig>,
@@ -61,24 +61,20 @@ impl TlsSettings {
                  --sni NAME"
             ))
         })?;
-        let mut config = config(options)?;
-        config.alpn_protocols = vec![HTTP_1.to_vec()];
         let resumes = !options.is_without_resumption;
-        config.resumption = resumption(resumes);
-        Ok(Self { config: Arc::new(config), name, resumes })
+        Ok(Self { config: Arc::new(config(options)?), name, resumes })
     }
 
-    /// These settings for HTTP/2 instead of HTTP/1.
-    pub(in crate::load) fn speaking_http2(&self) -> Self {
+    /// These settings with a memory of sessions of their own (loops share nothing while they run),
+    /// for HTTP/2 or for HTTP/1.
+    pub(in crate::load) fn for_a_loop(&self, speaks_http2: bool) -> Self {
         let mut config = ClientConfig::clone(&self.config);
-        config.alpn_protocols = vec![HTTP_2.to_vec()];
-        Self { config: Arc::new(config), ..self.clone() }
-    }
-
-    /// These settings with a memory of sessions of their own: loops share nothing while they run.
-    pub(in crate::load) fn for_a_loop(&self) -> Self {
-        let mut config = ClientConfig::clone(&self.config);
-        config.resumption = resumption(self.resumes);
+        let protocol = if speaks_http2 { HTTP_2 } else { HTTP_1 };
+        config.alpn_protocols = vec![protocol.to_vec()];
+        config.resumption = match self.resumes {
+            true => Resumption::in_memory_sessions(REMEMBERED_SESSIONS),
+            false => Resumption::disabled(),
+        };
         Self { config: Arc::new(config), ..self.clone() }
     }
 
@@ -89,13 +85,6 @@ impl TlsSettings {
     pub(in crate::load) fn open(&self) -> io::Result<TlsLayer> {
         let must_agree = self.config.alpn_protocols.iter().any(|protocol| protocol == HTTP_2);
         TlsLayer::new(Arc::clone(&self.config), self.name.clone(), must_agree)
-    }
-}
-
-fn resumption(resumes: bool) -> Resumption {
-    match resumes {
-        true => Resumption::in_memory_sessions(REMEMBERED_SESSIONS),
-        false => Resumption::disabled(),
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use super::{HealthCheck, Machines, Tally};
+use super::{CHECK_FAILS, CHECK_PASSES, CHECK_TIMEOUT_S, Machines, Tally};
 use crate::model::Host;
 use crate::model::simulator::{Ending, Server, Simulator};
 use crate::terms::Offered;
@@ -28,7 +28,6 @@ const STEADY: f64 = SHARES[SHARES.len() - 1];
 /// All machines alike, and nothing kept of any one of them.
 #[derive(Debug, Clone)]
 pub struct ByRate {
-    check: HealthCheck,
     /// What one machine can take, requests/s.
     most_rps: f64,
     timeout_s: f64,
@@ -49,14 +48,13 @@ pub struct ByRate {
 
 impl ByRate {
     /// No machine yet; simulates some million requests of one.
-    pub fn new(machine: &Host, check: HealthCheck) -> Self {
+    pub fn new(machine: &Host) -> Self {
         let most_rps = saturated_rps(machine);
         let table: Vec<Tally> =
             SHARES.iter().map(|share| steady(machine, share * most_rps)).collect();
         let crowd = STEADY * most_rps * table[table.len() - 1].mean_s();
         let server = &machine.server;
         Self {
-            check,
             most_rps,
             timeout_s: server.timeout_s,
             unloaded_s: table[0].quantile_s(0.5),
@@ -140,13 +138,13 @@ impl ByRate {
     /// soon, and comes back.
     fn heed(&mut self, steady: &Tally) {
         // A check waits as a request does, and is over as soon as it runs.
-        let left_s = self.check.timeout_s - self.queue / self.most_rps;
+        let left_s = CHECK_TIMEOUT_S - self.queue / self.most_rps;
         let fails = match left_s > 0.0 {
             true => steady.share_above(left_s + self.unloaded_s),
             false => 1.0,
         };
-        let goes = self.in_service * fails.powi(self.check.fails as i32);
-        let comes = (1.0 - self.in_service) / f64::from(self.check.passes);
+        let goes = self.in_service * fails.powi(CHECK_FAILS as i32);
+        let comes = (1.0 - self.in_service) / f64::from(CHECK_PASSES);
         self.in_service = (self.in_service - goes + comes).clamp(0.0, 1.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Events in the order of their time.
+//! What is to come, in the order of its time.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -21,59 +21,68 @@ pub(super) enum Due {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct Entry<T> {
     time: f64,
-    /// Events of one instant happen in the order they were made: the run must not depend on the
-    /// heap.
+    /// What has the same time comes in the order in which it was added: the run must not depend on
+    /// the heap.
     sequence: u64,
-    due: Due,
+    what: T,
 }
 
-impl PartialEq for Entry {
+impl<T> PartialEq for Entry<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Entry {}
+impl<T> Eq for Entry<T> {}
 
-impl PartialOrd for Entry {
+impl<T> PartialOrd for Entry<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Entry {
+impl<T> Ord for Entry<T> {
     /// Reversed: the heap's largest is the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.time.total_cmp(&self.time).then(other.sequence.cmp(&self.sequence))
     }
 }
 
-/// The events to come.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Calendar {
-    heap: BinaryHeap<Entry>,
+/// What is to come.
+#[derive(Debug, Clone)]
+pub(super) struct Calendar<T> {
+    heap: BinaryHeap<Entry<T>>,
     made: u64,
 }
 
-impl Calendar {
-    pub(super) fn add(&mut self, time: f64, due: Due) {
-        self.made += 1;
-        self.heap.push(Entry { time, sequence: self.made, due });
+impl<T> Calendar<T> {
+    pub(super) fn new() -> Self {
+        Self { heap: BinaryHeap::new(), made: 0 }
     }
 
-    /// Time of the next event; infinity when there is none.
+    pub(super) fn add(&mut self, time: f64, what: T) {
+        self.made += 1;
+        self.heap.push(Entry { time, sequence: self.made, what });
+    }
+
+    /// Time of what is next; infinity when there is none.
     pub(super) fn next_time(&self) -> f64 {
         self.heap.peek().map_or(f64::INFINITY, |entry| entry.time)
     }
 
-    pub(super) fn pop(&mut self) -> Option<Due> {
-        self.heap.pop().map(|entry| entry.due)
+    pub(super) fn pop(&mut self) -> Option<T> {
+        self.heap.pop().map(|entry| entry.what)
     }
 
-    /// Keeps the events of which `keep` holds.
-    pub(super) fn retain(&mut self, keep: impl Fn(Due) -> bool) {
-        self.heap.retain(|entry| keep(entry.due));
+    /// Keeps that of which `keep` holds.
+    pub(super) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        self.heap.retain(|entry| keep(&entry.what));
+    }
+
+    /// All with its time, in no order.
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = (f64, &T)> {
+        self.heap.iter().map(|entry| (entry.time, &entry.what))
     }
 }

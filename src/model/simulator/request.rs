@@ -68,13 +68,9 @@ impl RequestKind {
             wait_s: self.wait_s,
             handoff_s: self.handoff_s,
             cv2: product_cv2(of_steps, of_sizes),
-            sizes: None,
-            switching: 0.0,
             // The mean rest of a hold that is met: (1 + cv2) / 2 of a mean hold.
             contention: 0.5 * (1.0 + product_cv2(self.cv2, of_sizes)),
-            crowding: 0.0,
-            accept_gap_s: 0.0,
-            generator_s: 0.0,
+            ..Demand::default()
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::model::Sizes;
 use crate::model::sizes::tests::with;
-use crate::stats::{Estimate, t_interval};
+use crate::stats::{Estimate, PriorSpread, shrunk_interval};
 use crate::terms::{Arrivals, Offered, Rate};
 
 /// Connections of Puma 3 to 6.
@@ -59,10 +59,10 @@ fn run(server: Server, kinds: &[RequestKind], offered: Offered, length_s: f64, s
     let batch = latencies.len() / 30;
     let means: Vec<f64> =
         latencies.chunks_exact(batch).map(|b| b.iter().sum::<f64>() / batch as f64).collect();
-    let mean = t_interval(&means, 0.99).unwrap();
+    let mean = shrunk_interval(&means, PriorSpread::NONE, 0.99).unwrap();
     latencies.sort_by(f64::total_cmp);
     Run {
-        throughput: t_interval(&rates, 0.99).unwrap(),
+        throughput: shrunk_interval(&rates, PriorSpread::NONE, 0.99).unwrap(),
         mean,
         latencies,
         in_flight: (usage.in_flight_area_s - before.in_flight_area_s) / length_s,

@@ -7,18 +7,17 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::process::{CommandExt, parent_id};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 use std::sync::Once;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use rustix::process::{Signal, set_parent_process_death_signal, setsid};
+use rustix::process::setsid;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::place::child::{end_of, given, in_memory};
+use crate::place::child::{die_with, end_of, given, in_memory};
 use crate::terms::StopSignal;
 
 /// Whose credentials it uses, which region and which endpoint its own variables say, as always.
@@ -166,13 +165,6 @@ fn command(
     // SAFETY: prctl and getppid may be called between fork and exec, and nothing else is.
     unsafe { command.pre_exec(move || die_with(asker)) };
     Ok(command)
-}
-
-/// Asks the kernel to kill this process when the one that started it ends.
-fn die_with(asker: u32) -> io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended before we asked.
-    if parent_id() == asker { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
 /// Runs it to its end, for this time at most and until the user wants to end. It has a session of

@@ -25,16 +25,14 @@ pub struct Before {
     pub own_family: String,
     pub desired_count: u32,
     pub grace_s: Option<u32>,
-    /// Its `minimumHealthyPercent`; `None`: that is not changed, or an earlier version wrote this.
-    #[serde(default)]
+    /// Its `minimumHealthyPercent`; `None`: that is not changed.
     pub minimum_healthy_percent: Option<u32>,
     /// What of its scaling was suspended, as AWS has it; `None`: nothing scales it.
     pub suspended: Option<Value>,
     /// For how long each target group lets a task that ends finish, in seconds as AWS has them.
     pub drains: Vec<(String, String)>,
     /// The deployment of the setting that was applied last, by AWS's name for it; `None`: none has
-    /// been, or an earlier version wrote this.
-    #[serde(default)]
+    /// been.
     pub deployment: Option<String>,
 }
 

@@ -18,6 +18,7 @@ pub use starting::{RUN, Wanted, is_of_start, resources, spec};
 
 use super::fields::{condition, elements, text};
 use super::quantity;
+use super::template::app_of;
 
 /// Who puts a Deployment back to what a repository says, by how the names of labels and annotations
 /// begin that such programs write on it, or read. (Argo CD may go by `app.kubernetes.io/instance`
@@ -51,21 +52,9 @@ pub struct Container {
 pub fn container(deployment: &Value, named: Option<&str>) -> Result<Container, String> {
     let all = elements(&deployment["spec"]["template"]["spec"]["containers"]);
     let name_of = |one: &Value| text(&one["name"]).to_string();
-    let names = || all.iter().map(name_of).collect::<Vec<_>>().join(", ");
-    let index = match (named, all) {
-        (None, [_]) => Some(0),
-        (None, _) => {
-            return Err(format!(
-                "its pods have several containers ({}); say which runs the app with --container",
-                names()
-            ));
-        }
-        (Some(named), _) => all.iter().position(|one| one["name"] == *named),
-    };
-    let Some(index) = index else {
-        return Err(format!("its pods have no such container, but {}", names()));
-    };
-    let one = &all[index];
+    let found = app_of(all, named).map_err(|error| error.to_string())?;
+    let one = found.ok_or("its pods have no container")?;
+    let index = all.iter().position(|it| it["name"] == one["name"]).unwrap_or_default();
     let (elsewhere, here): (Vec<&Value>, Vec<&Value>) =
         elements(&one["env"]).iter().partition(|of| of.get("valueFrom").is_some());
     let value = |of: &Value| text(&of["value"]).to_string();

@@ -301,7 +301,7 @@ fn name(container: &Value) -> String {
 }
 
 /// The container with this name, or the only one; `None`: there is none, and none is asked for.
-fn app_of<'a>(
+pub(super) fn app_of<'a>(
     containers: &'a [Value],
     named: Option<&str>,
 ) -> Result<Option<&'a Value>, TemplateError> {

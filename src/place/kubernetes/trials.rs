@@ -482,7 +482,7 @@ impl Place for Pods<'_> {
         let app = self.settings.app.with_changes(variant.of_list(&self.settings.changes));
         let (count, each) = (server::pods::count(&app), server::pods::share(&app, configuration));
         let own = self.settings.own.as_ref();
-        let limits = own.map(|own| own.share(count, server::pods::cpus(&app)));
+        let limits = own.map(|own| own.share(count, server::pods::cpus_in(&app.changed.settings)));
         let variables = server::command::environment(&app, each);
         let began = Instant::now();
         if self.resize(count, (each, &variables), limits)? {

@@ -1,16 +1,18 @@
 //! From a process just started to a server that is ready, or to the reason why it is not.
 //!
-//! In: the process, its log, the pages to ask for. Out: an [`Outcome`]. Sends a few requests; must
-//! not end the server.
+//! In: the process, its log, the pages to ask for. Out: why it did not start, if it did not. Sends
+//! a few requests; must not end the server.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::iter;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use super::error::guardian_gone;
 use super::link::Link;
 use super::log::{self, LineCounter};
 use super::orders::Reply as Said;
@@ -18,7 +20,7 @@ use super::probe::{self, Reply};
 use super::processes;
 use super::started::StartedProcesses;
 use crate::monitor::cpu_clock_ns;
-use crate::place::Unusable;
+use crate::place::{PlaceError, Unusable};
 use crate::server::{self, Adapter, App, InspectionError, ReadyLine, Recipe, advice};
 use crate::terms::{
     BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, Secrets,
@@ -37,16 +39,6 @@ const REST: Duration = Duration::from_millis(300);
 
 /// After this it is taken as it is: some always have something to do.
 const RESTLESS: Duration = Duration::from_secs(10);
-
-/// How waiting ended.
-pub enum Outcome {
-    Ready,
-    Failed(BootFailure),
-    /// The user asked to end.
-    Stopped,
-    /// The guardian has ended, and the server with it.
-    GuardianGone,
-}
 
 /// What is waited for.
 pub struct Boot<'a> {
@@ -69,18 +61,20 @@ pub struct Boot<'a> {
 /// Why waiting ends before the server is ready.
 enum End {
     Failed(BootFailureKind, BootEnd),
-    Stopped,
-    GuardianGone,
+    /// The user asked to end, or the guardian has ended, and the server with it.
+    Over(PlaceError),
 }
 
 impl Boot<'_> {
-    /// Waits until every worker has booted and the app's pages answer 2xx.
-    pub fn wait(mut self) -> Outcome {
+    /// Waits until every worker has booted and the app's pages answer 2xx; `None`: they do.
+    ///
+    /// # Errors
+    /// The user asked to end, or the guardian has ended, and the server with it.
+    pub fn wait(mut self) -> Result<Option<BootFailure>, PlaceError> {
         match self.boot().and_then(|()| self.ask_for_all_pages()).and_then(|()| self.rest()) {
-            Ok(()) => Outcome::Ready,
-            Err(End::Failed(kind, end)) => Outcome::Failed(self.failure(kind, end)),
-            Err(End::Stopped) => Outcome::Stopped,
-            Err(End::GuardianGone) => Outcome::GuardianGone,
+            Ok(()) => Ok(None),
+            Err(End::Failed(kind, end)) => Ok(Some(self.failure(kind, end))),
+            Err(End::Over(error)) => Err(error),
         }
     }
 
@@ -96,25 +90,27 @@ impl Boot<'_> {
         self.started + self.patience
     }
 
-    /// Until the log says that all workers are there.
+    /// Until the log says that all workers are there, where a line of it does.
     fn boot(&mut self) -> Result<(), End> {
-        let lines = Lines::of(self.recipe);
+        let Recipe { ready_line, failure_line, .. } = self.recipe;
+        let Some(ready) = ready_line else { return Ok(()) };
         let unreadable = |error: std::io::Error| {
             let end = BootEnd::LogUnreadable { error: error.to_string() };
             End::Failed(BootFailureKind::Exited, end)
         };
-        let mut counter = LineCounter::open(self.log, lines.wanted()).map_err(unreadable)?;
+        let wanted = iter::once(ready).chain(failure_line).cloned().collect();
+        let mut counter = LineCounter::open(self.log, wanted).map_err(unreadable)?;
         loop {
             let counts = counter.counts().map_err(unreadable)?;
             let booted = counts[0];
-            if booted >= lines.ready.count {
+            if booted >= ready.count {
                 return Ok(());
             }
-            if lines.has_failed(counts) {
+            if has_failed(failure_line.as_ref(), counts) {
                 return Err(End::Failed(BootFailureKind::Exited, BootEnd::WorkersEndAtOnce));
             }
             if Instant::now() >= self.deadline() {
-                let (booted, of) = (booted.into(), lines.ready.count.into());
+                let (booted, of) = (booted.into(), ready.count.into());
                 let end = BootEnd::TooFewBooted { booted, of, patience_s: self.patience_s() };
                 return Err(End::Failed(BootFailureKind::NeverReady, end));
             }
@@ -125,11 +121,11 @@ impl Boot<'_> {
     /// Notices, within `wait`, that the server has ended or that the user wants to end.
     fn look(&mut self, wait: Duration) -> Result<(), End> {
         if self.stop.is_raised() {
-            return Err(End::Stopped);
+            return Err(End::Over(PlaceError::Stopped));
         }
         match self.link.next_reply(wait) {
             Ok(Said::Exited { pid, status }) => self.processes.note_end(pid, &status),
-            Err(RecvTimeoutError::Disconnected) => return Err(End::GuardianGone),
+            Err(RecvTimeoutError::Disconnected) => return Err(End::Over(guardian_gone())),
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         match self.processes.ended() {
@@ -235,30 +231,10 @@ impl Boot<'_> {
     }
 }
 
-/// The lines of a log that are counted while a server boots.
-struct Lines {
-    ready: ReadyLine,
-    /// `None`: no line says that it won't come up.
-    failure: Option<ReadyLine>,
-}
-
-impl Lines {
-    fn of(recipe: &Recipe) -> Self {
-        let none = ReadyLine { contains: Vec::new(), count: 0 };
-        let ready = recipe.ready_line.clone().unwrap_or(none);
-        Self { ready, failure: recipe.failure_line.clone() }
-    }
-
-    /// The one that says that a worker is ready comes first.
-    fn wanted(&self) -> Vec<ReadyLine> {
-        [Some(&self.ready), self.failure.as_ref()].into_iter().flatten().cloned().collect()
-    }
-
-    /// `counts`: of each that is wanted.
-    fn has_failed(&self, counts: &[u16]) -> bool {
-        let failures = self.failure.as_ref().zip(counts.get(1));
-        failures.is_some_and(|(line, count)| *count >= line.count)
-    }
+/// Does a line of the log say that it won't come up? `counts`: of the line that says that a worker
+/// is ready, then of this one.
+fn has_failed(failure: Option<&ReadyLine>, counts: &[u16]) -> bool {
+    failure.zip(counts.get(1)).is_some_and(|(line, count)| *count >= line.count)
 }
 
 /// Between two looks the processes stayed the same, and used little.
@@ -404,10 +380,10 @@ mod tests {
         std::fs::write(&log, "Puma starting\n".repeat(usize::from(u16::MAX))).unwrap();
         let line = |text: &str, count: u16| ReadyLine { contains: vec![text.into()], count };
         let of = |failure: Option<ReadyLine>| {
-            let lines = Lines { ready: line("Listening on", 1), failure };
-            let mut counter = LineCounter::open(&log, lines.wanted()).unwrap();
+            let wanted = iter::once(line("Listening on", 1)).chain(failure.clone()).collect();
+            let mut counter = LineCounter::open(&log, wanted).unwrap();
             let counts = counter.counts().unwrap();
-            (counts[0], lines.has_failed(counts))
+            (counts[0], has_failed(failure.as_ref(), counts))
         };
         assert_eq!(of(None), (0, false));
         assert_eq!(of(Some(line("Worker failed to boot", 3))), (0, false));

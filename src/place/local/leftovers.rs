@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::{self, Group};
 use super::processes::{self, Process};
-use crate::monitor::groups;
+use crate::monitor::{group_processes, groups};
 
 /// Everything should be dead by then; SIGKILL takes longer only in the kernel.
 const KILLING: Duration = Duration::from_secs(5);
@@ -292,7 +292,8 @@ fn kill(record: &Record) -> (usize, bool) {
     let own = processes::own_line();
     let mut seen: Vec<Process> = Vec::new();
     loop {
-        let members = record.group.processes();
+        let folders = record.group.folders.iter();
+        let members: Vec<u32> = folders.flat_map(|folder| group_processes(folder)).collect();
         let is_meant =
             |pid| !own.contains(&pid) && (members.contains(&pid) || belongs(pid, record));
         let mut found = processes::all_below(is_meant);

@@ -4,7 +4,6 @@
 //! In: an app and its adapter; then configurations and offers. Out: what was seen. Must not judge
 //! it.
 
-mod affinity;
 mod boot;
 pub mod cgroup;
 mod error;
@@ -32,10 +31,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use self::boot::Boot;
 pub(in crate::place) use self::boot::kind_of_status;
-use self::boot::{Boot, Outcome};
 use self::cgroup::{Group, LimitName};
-use self::error::{environment, guardian_gone, unexpected};
+use self::error::{environment, unexpected};
 use self::link::Link;
 use self::machine::Share;
 use self::orders::{Order, Reply};
@@ -47,9 +46,7 @@ use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::shape;
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
-use crate::server::{
-    self, App, CommandLine, GracefulStop, Inspection, InspectionError, Ports, Recipe,
-};
+use crate::server::{self, App, CommandLine, Inspection, InspectionError, Ports, Recipe};
 use crate::terms::{
     BootEnd, BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, MachineDoubt,
     Phase, Priority, ProcessEnd, Secrets, ServerEnd, SettingsError, StopRequest, StopSignal,
@@ -61,6 +58,9 @@ const NICE_BEHIND: i32 = 5;
 
 /// The app's own settings are only read, so this is plenty.
 const INSPECTION_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Requests under way have ended within this, or never will; then the server is ended for certain.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A free port can be taken by somebody else before the server has it.
 const PORT_ATTEMPTS: u32 = 5;
@@ -88,7 +88,7 @@ struct Running {
     /// Where it says something of its own workers.
     stats: Option<server::Stats>,
     log: PathBuf,
-    graceful_stop: GracefulStop,
+    stop_signal: i32,
     /// True once it has answered at its address, so that it is the one that listens there.
     has_answered: bool,
     /// Worker processes that there were when it was ready.
@@ -176,7 +176,7 @@ impl Local {
             socket: recipe.socket().map(Path::to_path_buf),
             stats: recipe.stats.clone(),
             log: log.clone(),
-            graceful_stop: recipe.graceful_stop,
+            stop_signal: recipe.stop_signal,
             has_answered: false,
             workers: 0,
         });
@@ -200,24 +200,20 @@ impl Local {
             processes: &mut running.processes,
         };
         let outcome = boot.wait();
-        running.has_answered = matches!(outcome, Outcome::Ready);
+        running.has_answered = matches!(outcome, Ok(None));
         match outcome {
-            Outcome::Ready => {
+            Ok(None) => {
                 let boot = started.elapsed();
                 self.count_workers();
                 self.unless_ignored(app, &log, boot)
             }
-            Outcome::Failed(failure) => {
+            Ok(Some(failure)) => {
                 self.stop()?;
                 Ok(Started::Failed(boot::with_connections_needed(failure, configuration)))
             }
-            Outcome::Stopped => {
+            Err(error) => {
                 self.stop()?;
-                Err(PlaceError::Stopped)
-            }
-            Outcome::GuardianGone => {
-                self.stop()?;
-                Err(guardian_gone())
+                Err(error)
             }
         }
     }
@@ -312,7 +308,7 @@ impl Local {
                 return;
             }
         }
-        let deadline = Instant::now() + running.graceful_stop.wait;
+        let deadline = Instant::now() + STOP_PATIENCE;
         while !running.processes.running(part).is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             let Some((pid, status)) = self.await_end(left, StopRequest::Now) else { return };
@@ -518,7 +514,7 @@ impl Place for Local {
 
     fn stop(&mut self) -> Result<(), PlaceError> {
         let Some(mut running) = self.running.take() else { return Ok(()) };
-        let signal = running.graceful_stop.signal;
+        let signal = running.stop_signal;
         // In front first: it finishes its requests while there is still somebody to answer them.
         let of_proxy = self.settings.app.proxy.stop_signal();
         self.end_gracefully(&mut running, Part::Proxy, of_proxy);

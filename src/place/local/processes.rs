@@ -12,6 +12,8 @@ use rustix::process::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::monitor;
+
 /// A process's place among the others.
 #[derive(Clone, Copy)]
 struct Kin {
@@ -24,23 +26,15 @@ struct Kin {
 
 /// `None` when there is no such process.
 fn kin(pid: u32) -> Option<Kin> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in brackets and may itself contain spaces and brackets.
-    let (_, after_name) = stat.rsplit_once(')')?;
-    // State, parent, process group, session; the start is the twentieth.
-    let mut fields = after_name.split_whitespace().skip(1);
-    let parent = fields.next()?.parse().ok()?;
-    let session = fields.nth(1)?.parse().ok()?;
-    Some(Kin { pid, parent, session, started: fields.nth(15)?.parse().ok()? })
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = monitor::stat(&text)?;
+    Some(Kin { pid, parent: stat.parent, session: stat.session?, started: stat.start_ticks })
 }
 
 /// Every process there is, by process id.
 fn all() -> Vec<Kin> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let mut all: Vec<Kin> = entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(kin)
-        .collect();
+    let pids = monitor::all_pids().unwrap_or_default();
+    let mut all: Vec<Kin> = pids.into_iter().filter_map(kin).collect();
     all.sort_unstable_by_key(|kin| kin.pid);
     all
 }
@@ -62,16 +56,8 @@ pub fn all_below(is_meant: impl Fn(u32) -> bool) -> Vec<Process> {
 }
 
 fn below(all: &[Kin], roots: Vec<u32>) -> Vec<u32> {
-    let mut found = roots;
-    let mut next = 0;
-    while let Some(&pid) = found.get(next) {
-        // What is found already is skipped: a reused id must not make a circle.
-        let is_new_child = |kin: &&Kin| kin.parent == pid && !found.contains(&kin.pid);
-        let children: Vec<u32> = all.iter().filter(is_new_child).map(|kin| kin.pid).collect();
-        found.extend(children);
-        next += 1;
-    }
-    found
+    let parents: Vec<(u32, u32)> = all.iter().map(|kin| (kin.pid, kin.parent)).collect();
+    monitor::below(roots, &parents)
 }
 
 fn process_in(all: &[Kin], pid: u32) -> Option<Process> {
@@ -82,11 +68,11 @@ fn process_in(all: &[Kin], pid: u32) -> Option<Process> {
 /// This process and those that it was started by.
 pub fn own_line() -> Vec<u32> {
     let mut line = vec![std::process::id()];
-    while let Some(kin) = line.last().and_then(|pid| kin(*pid)) {
-        if kin.parent == 0 || line.contains(&kin.parent) {
+    while let Some(parent) = line.last().and_then(|pid| monitor::parent(*pid)) {
+        if parent == 0 || line.contains(&parent) {
             break;
         }
-        line.push(kin.parent);
+        line.push(parent);
     }
     line
 }

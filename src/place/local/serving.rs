@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::boot::LOOK;
 use super::started::Part;
 use super::{Local, Running, processes};
-use crate::monitor::{self, RoleOf, Seen, Serving, StatsSource, Watched};
-use crate::server::{self, ProcessFacts, Stats};
-use crate::terms::{Role, ServerEnd};
+use crate::monitor::{self, RoleOf, Serving, StatsSource, Watched};
+use crate::server::{self, Stats};
+use crate::terms::{ProcessFacts, Role, ServerEnd};
 
 /// A worker that has ended should be replaced by then: forked, not yet loaded.
 const TO_REPLACE: Duration = Duration::from_secs(2);
@@ -29,8 +29,9 @@ impl Local {
         let is_worker = |pid: &u32| {
             let title = monitor::title(*pid);
             let (is_root, serves) = (roots.contains(pid), serving.contains(pid));
+            let process = ProcessFacts { is_root, title: &title, serves };
             // What has ended has no title and holds nothing.
-            !title.is_empty() && role(Seen { is_root, title: &title, serves }) == Role::Worker
+            !title.is_empty() && role(process) == Role::Worker
         };
         pids.into_iter().filter(is_worker).collect()
     }
@@ -102,9 +103,6 @@ impl Local {
     fn role_of(&self, running: &Running) -> RoleOf {
         let (adapter, configuration) = (self.settings.adapter, running.configuration);
         let proxy = self.settings.app.proxy;
-        Box::new(move |Seen { is_root, title, serves }| {
-            let facts = ProcessFacts { is_root, title, serves };
-            server::role(proxy, adapter, configuration, facts)
-        })
+        Box::new(move |process| server::role(proxy, adapter, configuration, process))
     }
 }

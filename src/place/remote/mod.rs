@@ -6,7 +6,6 @@
 
 mod answered;
 mod away;
-mod began;
 mod command;
 mod host;
 mod note;
@@ -23,13 +22,12 @@ use std::time::{Duration, Instant};
 
 use self::answered::{Answered, Waiting, in_its_words, way_out};
 use self::away::Away;
-use self::began::Began;
 use self::command::{Order, Ran};
 use self::note::{Note, NoteError, Written};
 pub use self::put_back::{PutBack, restore};
 use self::put_back::{in_words, put_back};
+use self::recorded::Records;
 pub use self::recorded::{AskMinutes, Unread};
-use self::recorded::{Records, now_s};
 pub use self::settings::{Destination, Occasion, Ours, RemoteSettings, Tell, boot_patience};
 use self::shell::Shell;
 use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
@@ -41,7 +39,8 @@ use crate::fleet;
 pub use crate::fleet::{FOLDER as FILES_OF_HOST, ForHosts, Host, OnLoss};
 use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
-use crate::server::{self, App, FOR_COMMANDS, Inspection, Obeys, advice};
+use crate::monitor::host::wall_clock_s;
+use crate::server::{self, App, FOR_COMMANDS, Inspection, advice};
 use crate::terms::{
     BlindSpot, BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark,
     Configuration, LiveSecond, LoadDoubt, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest,
@@ -378,13 +377,9 @@ impl Place for Remote {
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         Ok(Inspection {
-            current: self.settings.today.unwrap_or(self.settings.least),
             server_version: self.settings.to.url.clone(),
-            runtime_version: String::new(),
-            lacks_yjit: false,
-            is_never_preloaded: false,
-            obeys: Obeys::default(),
             remarks: self.remarks(),
+            ..Inspection::of(self.settings.today.unwrap_or(self.settings.least))
         })
     }
 
@@ -449,9 +444,10 @@ impl Place for Remote {
         {
             self.away = Some(Away::begin(order, &self.stop)?);
         }
-        let mut began = Began::asked_at(Instant::now());
+        let asked = Instant::now();
+        let mut told = None;
         let mut seen = |second: &LiveSecond| {
-            began.note(second, Instant::now());
+            told = Some(began(asked, told, second, Instant::now()));
             watch(second)
         };
         let load = match &mut self.away {
@@ -467,8 +463,8 @@ impl Place for Remote {
                 away.send(offer, &self.stop, &mut seen)?
             }
         };
-        let origin = began.at();
-        let origin_s = now_s() - origin.elapsed().as_secs_f64();
+        let origin = told.unwrap_or(asked);
+        let origin_s = wall_clock_s() - origin.elapsed().as_secs_f64();
         let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
         let secrets = &self.settings.secrets;
         let nothing = || watching::nothing(self.unseen());
@@ -507,6 +503,14 @@ impl Drop for Remote {
         // What could not be put back stands in the note.
         let _ = self.stop();
     }
+}
+
+/// When a load began, which another host may send: it joins first, and begins when all is ready.
+/// The earliest of what its seconds tell, each of which is over by `now` and may be told late, but
+/// not before it was asked for. `told`: by those before this one.
+fn began(asked: Instant, told: Option<Instant>, second: &LiveSecond, now: Instant) -> Instant {
+    let latest = now.checked_sub(second.at).unwrap_or(asked).max(asked);
+    told.map_or(latest, |told| told.min(latest))
 }
 
 /// Whether it is the setting's doing that a command of ours, which ended so, did not apply it. One
@@ -573,5 +577,25 @@ mod tests {
         ] {
             assert_eq!(is_of_setting(end.as_ref()), expected, "{end:?}");
         }
+    }
+
+    #[test]
+    fn a_load_that_begins_some_time_after_it_was_asked_for_is_known_by_its_seconds() {
+        let asked = Instant::now();
+        let after = |ms: u64| asked + Duration::from_millis(ms);
+        let second = |at_s: u64| LiveSecond {
+            at: Duration::from_secs(at_s),
+            ..LiveSecond::with_in_flight(1.0)
+        };
+        let mut told = None;
+        // It begins after 20 s; its seconds come 30, 10 and 50 ms late.
+        for (at_s, told_ms, expected_ms) in
+            [(1, 21_030, 20_030), (2, 22_010, 20_010), (3, 23_050, 20_010)]
+        {
+            told = Some(began(asked, told, &second(at_s), after(told_ms)));
+            assert_eq!(told, Some(after(expected_ms)), "second {at_s}");
+        }
+        let odd = began(asked, None, &second(5), after(1000));
+        assert_eq!(odd, asked, "not before it was asked for");
     }
 }

@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::files::with_suffix;
 use crate::monitor;
 use crate::place::private;
 
@@ -23,8 +24,7 @@ pub struct Written {
     pub url: String,
     /// Puts it back.
     pub restore: String,
-    /// Where the session runs its commands; `None`: an earlier version wrote this.
-    #[serde(default)]
+    /// Where the session runs its commands; `None`: that folder is gone, or its name no text.
     pub folder: Option<String>,
 }
 
@@ -84,9 +84,7 @@ pub enum NoteError {
 
 /// Where the note of a session stands whose results are kept in this store.
 pub fn beside(store: &Path) -> PathBuf {
-    let mut name = store.as_os_str().to_owned();
-    name.push(SUFFIX);
-    PathBuf::from(name)
+    with_suffix(store, SUFFIX)
 }
 
 /// What has to be typed for `restore` to find it.
@@ -117,9 +115,7 @@ impl Note {
     pub fn write(path: &Path, written: &Written) -> Result<Self, NoteError> {
         let failed = |source| NoteError::File { path: path.to_path_buf(), source };
         let text = serde_json::to_string(written).map_err(io::Error::from).map_err(failed)?;
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(format!(".{}", std::process::id()));
-        let aside = PathBuf::from(aside);
+        let aside = with_suffix(path, &format!(".{}", std::process::id()));
         let kept = private::create(&aside, text.as_bytes()).and_then(|file| {
             let locked = lock(file)?;
             // Fails where there is one, as a rename would not.
@@ -164,7 +160,7 @@ impl Note {
     }
 
     fn of(path: &Path, locked: Locked) -> Result<Self, NoteError> {
-        let own = command_beside(path);
+        let own = with_suffix(path, COMMAND);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let command = options.open(&own).map_err(|source| NoteError::File { path: own, source })?;
@@ -179,7 +175,7 @@ impl Note {
     /// The process of the last command, where it still runs: whoever was killed has left it, and
     /// what it changes is not to be put back before it has ended.
     pub fn command_left(&self) -> Option<u32> {
-        let own = command_beside(&self.path);
+        let own = with_suffix(&self.path, COMMAND);
         let written = fs::metadata(&own).and_then(|it| it.modified()).ok()?;
         let pid: u32 = fs::read_to_string(&own).ok()?.trim().parse().ok()?;
         // A later process may have its id.
@@ -194,15 +190,9 @@ impl Note {
     pub fn remove(self) -> Result<(), NoteError> {
         let path = self.path;
         // Without its note nobody looks for it.
-        let _ = fs::remove_file(command_beside(&path));
+        let _ = fs::remove_file(with_suffix(&path, COMMAND));
         fs::remove_file(&path).map_err(|source| NoteError::File { path, source })
     }
-}
-
-fn command_beside(note: &Path) -> PathBuf {
-    let mut name = note.as_os_str().to_owned();
-    name.push(COMMAND);
-    PathBuf::from(name)
 }
 
 /// A note that is there, locked; `None`: another has it.
@@ -247,9 +237,9 @@ mod tests {
         // Of this id, but younger than what is written.
         let later = SystemTime::now() - Duration::from_secs(3600);
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        fs::write(command_beside(&path), child.id().to_string()).unwrap();
+        fs::write(with_suffix(&path, COMMAND), child.id().to_string()).unwrap();
         let times = fs::FileTimes::new().set_modified(later);
-        let file = OpenOptions::new().write(true).open(command_beside(&path)).unwrap();
+        let file = OpenOptions::new().write(true).open(with_suffix(&path, COMMAND)).unwrap();
         file.set_times(times).unwrap();
         assert_eq!(note.command_left(), None);
         child.kill().unwrap();

@@ -6,8 +6,9 @@
 //! All of that takes time in which nothing is measured, and which is told apart.
 
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use crate::monitor::host::wall_clock_s;
 use crate::place::minutes::{self, MINUTE_S, Measured, Minute};
 use crate::terms::{MonitorRecord, StopSignal};
 
@@ -46,11 +47,6 @@ pub struct Records {
     taken: Duration,
 }
 
-/// Seconds since 1970, as platforms count.
-pub fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
-}
-
 impl Records {
     pub fn new(ask: AskMinutes) -> Self {
         Self { ask, unread: None, waits: true, taken: Duration::ZERO }
@@ -87,7 +83,7 @@ impl Records {
                 thread::sleep(LOOK);
             }
         };
-        let minutes = self.minutes(range, (&now_s, &wait), stop, tell);
+        let minutes = self.minutes(range, (&wall_clock_s, &wait), stop, tell);
         minutes::add(record, &minutes, measured, limit_cores);
         self.taken += began.elapsed();
     }

@@ -148,17 +148,14 @@ impl Place for Simulated {
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         Ok(Inspection {
-            current: self.app.current,
             server_version: "simulated".into(),
             runtime_version: "simulated".into(),
-            lacks_yjit: false,
-            is_never_preloaded: false,
             obeys: Obeys {
                 workers: Some("WEB_CONCURRENCY".into()),
                 max_threads: Some("PUMA_MAX_THREADS".into()),
                 min_threads: MinThreads::Variable("PUMA_MIN_THREADS".into()),
             },
-            remarks: Vec::new(),
+            ..Inspection::of(self.app.current)
         })
     }
 

@@ -47,6 +47,7 @@ fn root(first: &Look, last: &Look) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::GroupUse;
 
     fn process(pid: u32, ppid: u32, comm: &str, cpu_s: f64) -> Process {
         Process { pid, ppid, comm: comm.into(), utime_s: cpu_s, ..Process::default() }
@@ -62,14 +63,15 @@ mod tests {
             process(71, 70, "puma: cluster w", worker_s),
             process(72, 70, "puma: cluster w", worker_s / 2.0),
         ];
-        Look { uptime_s: 1.0, cpu_s: Some(9000.0), processes, ..Look::default() }
+        let group = GroupUse { cpu_s: Some(9000.0), ..GroupUse::default() };
+        Look { uptime_s: 1.0, group, processes, ..Look::default() }
     }
 
     #[test]
     fn of_a_machine_the_busy_ones_family_is_left_whatever_others_have_used_before() {
         let looks = of_app(vec![machine(1.0), machine(1.9)]);
         let pids: Vec<u32> = looks[1].processes.iter().map(|it| it.pid).collect();
-        assert_eq!((pids, looks[1].cpu_s, looks[0].uptime_s), (vec![70, 71, 72], None, 1.0));
+        assert_eq!((pids, looks[1].group.cpu_s, looks[0].uptime_s), (vec![70, 71, 72], None, 1.0));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::look::{Look, Process, family};
+use crate::monitor;
+use crate::terms::GroupUse;
 
 const BEGIN: &str = "sweetspot-usage";
 const END: &str = "sweetspot-usage-end";
@@ -122,16 +124,10 @@ impl Block {
         let sum = |file: &str, anonymous: &str| of(file)?.checked_add(of(anonymous)?);
         let limit = of("memory.max").or_else(|| of("memory.limit_in_bytes"));
         let throttled_s = seconds("throttled_usec", 1e6).or_else(|| seconds("throttled_time", 1e9));
-        Some(Look {
-            uptime_s: uptime_s?,
+        let group = GroupUse {
             cpu_s: seconds("usage_usec", 1e6).or_else(|| seconds("cpuacct.usage", 1e9)),
-            throttled_s: throttled_s.unwrap_or(0.0),
-            throttled_periods: of("nr_throttled").unwrap_or(0),
-            periods: of("nr_periods").unwrap_or(0),
             memory_bytes: of("memory.current").or_else(|| of("memory.usage_in_bytes")),
             anonymous_bytes: of("anon").or_else(|| of("total_rss")),
-            // Version 1 has both: its own alone, and with the groups inside.
-            inactive_file_bytes: of("total_inactive_file").or_else(|| of("inactive_file")),
             swap_bytes: of("memory.swap.current").or_else(|| of("total_swap")),
             memory_limit_bytes: limit.filter(|bytes| *bytes < UNLIMITED),
             memory_limit_hits: of("max").or_else(|| of("memory.failcnt")),
@@ -141,6 +137,15 @@ impl Block {
             cpu_pressure_s: seconds("cpu.pressure", 1e6),
             memory_pressure_s: seconds("memory.pressure", 1e6),
             io_pressure_s: seconds("io.pressure", 1e6),
+        };
+        Some(Look {
+            uptime_s: uptime_s?,
+            throttled_s: throttled_s.unwrap_or(0.0),
+            throttled_periods: of("nr_throttled").unwrap_or(0),
+            periods: of("nr_periods").unwrap_or(0),
+            group,
+            // Version 1 has both: its own alone, and with the groups inside.
+            inactive_file_bytes: of("total_inactive_file").or_else(|| of("inactive_file")),
             processes: without_ours(shell, processes),
         })
     }
@@ -156,27 +161,22 @@ fn without_ours(shell: u32, mut processes: Vec<Process>) -> Vec<Process> {
 
 /// From a line of `/proc/PID/stat`; `None` of one that has ended, and of what is no such line.
 fn process(line: &str) -> Option<Process> {
-    let (pid, rest) = line.split_once('(')?;
-    // The name may hold parentheses and blanks itself, so only the last parenthesis ends it.
-    let (comm, rest) = rest.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // Fields are counted as in proc(5), where the state, which is the first one here, is number 3.
-    let number = |field: usize| -> Option<u64> { fields.get(field - 3)?.parse().ok() };
-    let state = *fields.first()?;
-    if ["Z", "X", "x"].contains(&state) {
+    let stat = monitor::stat(line.as_bytes())?;
+    if matches!(stat.state, b'Z' | b'X' | b'x') {
         return None;
     }
+    let (pid, _) = line.split_once('(')?;
     Some(Process {
         pid: pid.trim().parse().ok()?,
-        ppid: u32::try_from(number(4)?).ok()?,
-        comm: comm.to_string(),
-        utime_s: number(14)? as f64 / TICKS_A_SECOND,
-        stime_s: number(15)? as f64 / TICKS_A_SECOND,
-        threads: u32::try_from(number(20)?).ok()?,
-        rss_bytes: number(24)?.saturating_mul(PAGE_BYTES),
-        minor_faults: number(10)?,
-        major_faults: number(12)?,
-        start_ticks: number(22)?,
-        is_running: state == "R",
+        ppid: stat.parent,
+        comm: String::from_utf8_lossy(stat.name).into_owned(),
+        utime_s: stat.user_ticks as f64 / TICKS_A_SECOND,
+        stime_s: stat.system_ticks as f64 / TICKS_A_SECOND,
+        threads: stat.threads,
+        rss_bytes: stat.resident_pages.saturating_mul(PAGE_BYTES),
+        minor_faults: stat.minor_faults,
+        major_faults: stat.major_faults,
+        start_ticks: stat.start_ticks,
+        is_running: stat.state == b'R',
     })
 }

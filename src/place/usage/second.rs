@@ -37,7 +37,9 @@ pub fn second(
         used
     };
     let processes: Vec<ProcessUse> = after.processes.iter().map(used).collect();
-    let group = group(before, after);
+    let group = after.group.since(&before.group);
+    // `None` where the control group tells nothing at all.
+    let group = (group != GroupUse::default()).then_some(group);
     let processes_s: f64 = processes.iter().map(|process| process.cpu_s).sum();
     let cpu_s = group.as_ref().and_then(|group| group.cpu_s).unwrap_or(processes_s);
     let share = (cpu_s / most_s).clamp(0.0, 1.0);
@@ -77,32 +79,6 @@ fn use_of(now: &Process, then: Option<&Process>, most_s: f64) -> ProcessUse {
         resident_bytes: now.rss_bytes,
         ..ProcessUse::default()
     }
-}
-
-/// `None` where the control group tells nothing at all.
-fn group(before: &Look, after: &Look) -> Option<GroupUse> {
-    let used = GroupUse {
-        cpu_s: grown(before.cpu_s, after.cpu_s),
-        memory_bytes: after.memory_bytes,
-        anonymous_bytes: after.anonymous_bytes,
-        swap_bytes: after.swap_bytes,
-        memory_limit_bytes: after.memory_limit_bytes,
-        memory_limit_hits: more(before.memory_limit_hits, after.memory_limit_hits),
-        refaulted_pages: more(before.refaulted_pages, after.refaulted_pages),
-        out_of_memory_kills: more(before.out_of_memory_kills, after.out_of_memory_kills),
-        cpu_pressure_s: grown(before.cpu_pressure_s, after.cpu_pressure_s),
-        memory_pressure_s: grown(before.memory_pressure_s, after.memory_pressure_s),
-        io_pressure_s: grown(before.io_pressure_s, after.io_pressure_s),
-    };
-    (used != GroupUse::default()).then_some(used)
-}
-
-fn grown(before: Option<f64>, after: Option<f64>) -> Option<f64> {
-    Some((after? - before?).max(0.0))
-}
-
-fn more(before: Option<u64>, after: Option<u64>) -> Option<u64> {
-    Some(after?.saturating_sub(before?))
 }
 
 /// What is never seen this way: how long threads waited for a core, and connections that wait to be

@@ -111,15 +111,16 @@ fn two_looks() -> (Look, Look) {
 #[test]
 fn version_2_and_its_processes_are_read() {
     let (before, after) = two_looks();
+    let group = &before.group;
     assert_eq!(before.uptime_s, 5000.1);
-    assert_eq!((before.cpu_s, before.throttled_s), (Some(50.0), 9.0));
+    assert_eq!((group.cpu_s, before.throttled_s), (Some(50.0), 9.0));
     assert_eq!((before.periods, before.throttled_periods), (4000, 100));
-    assert_eq!((before.memory_bytes, before.anonymous_bytes), (Some(400 * MIB), Some(240 * MIB)));
+    assert_eq!((group.memory_bytes, group.anonymous_bytes), (Some(400 * MIB), Some(240 * MIB)));
     assert_eq!(before.inactive_file_bytes, Some(100 * MIB));
-    assert_eq!((before.memory_limit_bytes, before.swap_bytes), (Some(512 * MIB), Some(0)));
-    assert_eq!((before.memory_limit_hits, before.out_of_memory_kills), (Some(4), Some(0)));
-    assert_eq!((before.refaulted_pages, before.memory_pressure_s), (Some(77), Some(0.00025)));
-    assert_eq!((before.cpu_pressure_s, before.io_pressure_s), (Some(18.0), None));
+    assert_eq!((group.memory_limit_bytes, group.swap_bytes), (Some(512 * MIB), Some(0)));
+    assert_eq!((group.memory_limit_hits, group.out_of_memory_kills), (Some(4), Some(0)));
+    assert_eq!((group.refaulted_pages, group.memory_pressure_s), (Some(77), Some(0.00025)));
+    assert_eq!((group.cpu_pressure_s, group.io_pressure_s), (Some(18.0), None));
     let worker = Process {
         pid: 21,
         ppid: 1,
@@ -143,13 +144,14 @@ fn version_2_and_its_processes_are_read() {
 fn version_1_says_the_same_by_other_names() {
     let text = version_1("77.00", 2_250_000_000, &cluster((1, 2), (3, 4)));
     let look = look(&text);
-    assert_eq!((look.cpu_s, look.throttled_s), (Some(2.25), 3.5));
+    let group = &look.group;
+    assert_eq!((group.cpu_s, look.throttled_s), (Some(2.25), 3.5));
     assert_eq!((look.periods, look.throttled_periods), (900, 12));
-    assert_eq!((look.memory_bytes, look.anonymous_bytes), (Some(400 * MIB), Some(240 * MIB)));
+    assert_eq!((group.memory_bytes, group.anonymous_bytes), (Some(400 * MIB), Some(240 * MIB)));
     assert_eq!(look.inactive_file_bytes, Some(100 * MIB), "with the groups inside");
-    assert_eq!((look.memory_limit_bytes, look.swap_bytes), (None, Some(8192)));
-    assert_eq!((look.memory_limit_hits, look.out_of_memory_kills), (Some(3), Some(1)));
-    assert_eq!((look.refaulted_pages, look.cpu_pressure_s), (None, None));
+    assert_eq!((group.memory_limit_bytes, group.swap_bytes), (None, Some(8192)));
+    assert_eq!((group.memory_limit_hits, group.out_of_memory_kills), (Some(3), Some(1)));
+    assert_eq!((group.refaulted_pages, group.cpu_pressure_s), (None, None));
     assert_eq!(look.processes.len(), 4);
 }
 

@@ -57,7 +57,9 @@ pub fn add(seconds: Vec<MonitorSecond>) -> MonitorSecond {
     let length_s = seconds.iter().map(|second| second.length_s).sum::<f64>() / count;
     let at_s = seconds.iter().map(|second| second.at_s).reduce(f64::min).unwrap_or(0.0);
     let groups = seconds.iter().map(|second| second.group.clone());
-    let group = groups.reduce(|a, b| Some(sum(&a?, &b?))).flatten();
+    // What one pod does not tell is not known of all.
+    let sum = |a: GroupUse, b: GroupUse| a.with(&b, u64::saturating_add, |a, b| a + b);
+    let group = groups.reduce(|a, b| Some(sum(a?, b?))).flatten();
     let group = group.map(|group| with_mean_pressure(group, seconds.len()));
     let mut all = MonitorSecond { at_s, length_s, group, ..MonitorSecond::default() };
     for (pod, second) in seconds.into_iter().enumerate() {
@@ -91,25 +93,6 @@ fn add_memory(pods: Vec<Vec<ProcessMemory>>) -> Vec<ProcessMemory> {
 fn pid_in(pod: usize, pid: u32) -> u32 {
     let pod = u32::try_from(pod).unwrap_or(u32::MAX);
     pod.saturating_mul(PIDS_A_POD).saturating_add(pid)
-}
-
-/// What one pod does not tell is not known of all.
-fn sum(a: &GroupUse, b: &GroupUse) -> GroupUse {
-    let counts = |figure: fn(&GroupUse) -> Option<u64>| figure(a)?.checked_add(figure(b)?);
-    let times = |figure: fn(&GroupUse) -> Option<f64>| Some(figure(a)? + figure(b)?);
-    GroupUse {
-        cpu_s: times(|group| group.cpu_s),
-        memory_bytes: counts(|group| group.memory_bytes),
-        anonymous_bytes: counts(|group| group.anonymous_bytes),
-        swap_bytes: counts(|group| group.swap_bytes),
-        memory_limit_bytes: counts(|group| group.memory_limit_bytes),
-        memory_limit_hits: counts(|group| group.memory_limit_hits),
-        refaulted_pages: counts(|group| group.refaulted_pages),
-        out_of_memory_kills: counts(|group| group.out_of_memory_kills),
-        cpu_pressure_s: times(|group| group.cpu_pressure_s),
-        memory_pressure_s: times(|group| group.memory_pressure_s),
-        io_pressure_s: times(|group| group.io_pressure_s),
-    }
 }
 
 /// These are parts of the time that went by, which is the same for all pods: their mean stands for

@@ -43,6 +43,23 @@ fn an_app_is_told_by_its_files() {
 }
 
 #[test]
+fn the_folder_with_the_front_page_is_found_and_the_frameworks_come_first() {
+    for (files, expected) in [
+        (vec!["index.php"], Some(".")),
+        (vec!["public/index.php", "composer.json"], Some("public")),
+        (vec!["public/index.php", "index.php"], Some("public")),
+        (vec!["web/index.php"], Some("web")),
+        (vec!["composer.json", "src/index.php"], None),
+        (vec!["index.html"], None),
+    ] {
+        let written: Vec<(&str, &str)> = files.iter().map(|file| (*file, "")).collect();
+        let app = php_app(folder_with(&written).path());
+        assert_eq!(app.as_ref().map(|app| app.entry.as_str()), expected, "{files:?}");
+        assert!(app.is_none_or(|app| app.framework == Framework::Php && !app.is_bundled));
+    }
+}
+
+#[test]
 fn the_only_app_below_a_folder_is_taken() {
     for at in ["shop/config.ru", "apps/shop/config.ru"] {
         let dummy = ("spec/dummy/config.ru", "");

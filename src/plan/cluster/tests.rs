@@ -266,11 +266,9 @@ fn pods_are_made_of_an_image_with_the_limits_that_are_given() {
         let error = here.refused(&image(Some(missing)));
         assert!(error.starts_with(expected), "{error}");
     }
-    for key in OF_IMAGE {
-        let error = here.refused(&image(None).with(key, "s3cret"));
-        let expected = format!("--{}: pods are made of an image with what that", key.name());
-        assert!(error.starts_with(&expected), "{error}");
-    }
+    let error = here.refused(&image(None).with(Key::Service, "s3cret"));
+    let expected = "--service: pods are made of an image with what that";
+    assert!(error.starts_with(expected), "{error}");
     let error = here.refused(&image(None).with(Key::Container, "rails"));
     let expected = "--container: it names a container in the file of --pod-template; give that";
     assert!(error.starts_with(expected), "{error}");
@@ -432,7 +430,7 @@ fn variables_can_be_knobs_and_settings_of_a_server_cannot() {
 #[test]
 fn what_contradicts_a_deployment_is_refused_with_the_way_out() {
     let here = Here::new("");
-    for key in OF_DEPLOYMENT {
+    for key in [Key::Cpus, Key::Memory, Key::Image].into_iter().chain(FOR_IMAGES) {
         let error = here.refused(&deployment().with(key, "s3cret"));
         let expected = format!("--{}: a Deployment is measured with what it has", key.name());
         assert!(error.starts_with(&expected), "{error}");

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::error::InputError;
+use super::InputError;
 use crate::load::shape::Times;
 use crate::terms::{LoadDoubt, Target, Warning};
 use line::{Entry, Line};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 
-use super::error::InputError;
+use super::InputError;
 use crate::load::Variables;
 
 /// Reads the file.

@@ -8,7 +8,7 @@
 use std::io;
 use std::path::Path;
 
-use super::error::InputError;
+use super::InputError;
 use super::json_target;
 use super::url::{Url, without_server};
 use crate::terms::Target;

@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use super::error::InputError;
+use percent_encoding::percent_decode_str;
+
+use super::InputError;
 
 /// How the server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,25 +173,7 @@ pub fn without_query(path: &str) -> String {
 
 /// `%40` is `@`; what is no such escape stays as it is.
 pub fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escape = bytes.get(at + 1..at + 3).and_then(|pair| std::str::from_utf8(pair).ok());
-        // A sign would be taken for a part of the number.
-        let escape = escape.filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()));
-        match escape.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            Some(byte) if bytes[at] == b'%' => {
-                decoded.push(byte);
-                at += 3;
-            }
-            _ => {
-                decoded.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 impl fmt::Display for Url {

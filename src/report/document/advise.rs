@@ -2,12 +2,13 @@
 //!
 //! In: an [`AdviseReport`]. Out: a [`Document`], and a line. Computes only.
 
-use super::{Block, Column, Document, Kind, Section, Table};
+use super::predict::{fitted, holds, last_cells};
+use super::{Block, Document, Section, Table};
 use crate::report::figures;
-use crate::report::wording::{Language, codes};
+use crate::report::wording::Language;
 use crate::terms::{
-    AdviseNote, AdviseReport, FittedFigure, GoalList, Growth, PredictedSetting, ScalingTarget,
-    SeenRoute, SeenTraffic,
+    AdviseNote, AdviseReport, GoalList, Growth, PredictedSetting, ScalingTarget, SeenRoute,
+    SeenTraffic, code,
 };
 
 /// Rows shown; JSON has all.
@@ -58,14 +59,6 @@ fn about(seen: &SeenTraffic) -> String {
 
 fn name(setting: &PredictedSetting) -> String {
     format!("{} x {}", setting.workers, setting.threads)
-}
-
-fn holds(setting: &PredictedSetting) -> String {
-    format!(
-        "{} ({})",
-        figures::rate(setting.capacity_rps),
-        figures::interval(setting.capacity_rps_interval)
-    )
 }
 
 /// The setting to run, and why; `None` where nothing is advised.
@@ -125,7 +118,7 @@ fn ending(growth: &Growth, current: &PredictedSetting) -> String {
         figures::rate(growth.at_rps),
         figures::interval(growth.at_rps_interval),
         figures::number(growth.times),
-        codes::limit(growth.limit)
+        code(&growth.limit)
     )
 }
 
@@ -154,10 +147,6 @@ fn request(report: &AdviseReport) -> Section {
     let mut facts = vec![("in the app", in_app)];
     match &report.demand {
         Some(demand) => {
-            let fitted = |figure: &FittedFigure| {
-                let [low, high] = figure.interval.map(time);
-                format!("{} ({low} to {high})", time(figure.value))
-            };
             facts.push(("CPU", fitted(&demand.cpu_s)));
             facts.push(("waits for others", fitted(&demand.wait_s)));
         }
@@ -169,16 +158,7 @@ fn request(report: &AdviseReport) -> Section {
 }
 
 fn routes(routes: &[SeenRoute]) -> Section {
-    let text = |head: &str| Column { head: head.to_string(), kind: Kind::Text };
-    let figure = |head: &str| Column { head: head.to_string(), kind: Kind::Figure };
-    let head = vec![
-        text(""),
-        figure("requests"),
-        figure("of all time"),
-        figure("mean"),
-        figure("CPU"),
-        figure("waits"),
-    ];
+    let head = ["", "requests", "of all time", "mean", "CPU", "waits"];
     let row = |route: &SeenRoute| {
         vec![
             route.name.clone(),
@@ -190,7 +170,7 @@ fn routes(routes: &[SeenRoute]) -> Section {
         ]
     };
     let rows = routes.iter().take(ROUTES_SHOWN).map(row).collect();
-    let mut blocks = vec![Block::Table(Table { head, rows, ..Table::default() })];
+    let mut blocks = vec![Block::Table(Table::new(&head, 1.., rows))];
     let waiting: Vec<&str> =
         routes.iter().filter(|it| it.is_io_bound).map(|it| it.name.as_str()).collect();
     // Where all wait, it is the number of threads that matters.
@@ -205,24 +185,12 @@ fn routes(routes: &[SeenRoute]) -> Section {
 }
 
 fn settings(report: &AdviseReport) -> Section {
-    let text = |head: &str| Column { head: head.to_string(), kind: Kind::Text };
-    let figure = |head: &str| Column { head: head.to_string(), kind: Kind::Figure };
-    let head =
-        vec![text(""), figure("holds"), figure("p95 at 70 %"), figure("memory"), text("limit")];
-    let row = |one: &PredictedSetting| {
-        vec![
-            name(one),
-            holds(one),
-            one.latency_s.map_or("-".to_string(), |latency| figures::latency(latency.p95)),
-            one.memory_bytes.map_or("-".to_string(), figures::bytes),
-            match &one.ruled_out {
-                Some(_) => "memory: does not fit".to_string(),
-                None => codes::limit(one.limit.kind).to_string(),
-            },
-        ]
+    let head = ["", "holds", "p95 at 70 %", "memory", "limit"];
+    let row = |one: &PredictedSetting| -> Vec<String> {
+        [name(one), holds(one)].into_iter().chain(last_cells(one)).collect()
     };
     let rows = report.predicted.iter().take(SETTINGS_SHOWN).map(row).collect();
-    let mut blocks = vec![Block::Table(Table { head, rows, ..Table::default() })];
+    let mut blocks = vec![Block::Table(Table::new(&head, 1..4, rows))];
     let count = report.predicted.len();
     if count > SETTINGS_SHOWN {
         let more = format!("(the best {SETTINGS_SHOWN} of {count}; --json has all)");

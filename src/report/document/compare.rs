@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use super::{Block, Column, Document, Kind, Section, Table, Tone};
+use super::{Block, Document, Section, Table, Tone};
 use crate::report::figures;
 use crate::report::wording::Language;
 use crate::terms::{
     ChangeReason, CompareReport, ComparedFigure, ComparedSide, FigureKind, RevisionsMeasured,
-    Standing,
+    Standing, code,
 };
 
 /// The whole comparison.
@@ -24,11 +24,12 @@ pub fn document(report: &CompareReport) -> Document {
     if let Some(measured) = &report.revisions {
         sides.push(("at", at(report, measured)));
     }
-    let figures = Block::Table(table(&report.figures));
+    let head = ["", "A", "B", "B / A", "(95 % interval)", ""];
+    let figures = Table::new(&head, 1..4, report.figures.iter().map(row).collect());
     let sections = vec![
         Section::new("", vec![Block::Headline(tone, in_short(report))]),
         Section::new("", vec![Block::Facts(sides)]),
-        Section::new("", vec![figures]),
+        Section::new("", vec![Block::Table(figures)]),
         Section::bullets("Why not", language.say_each(&report.refused)),
         Section::bullets("Left out", language.say_each(&report.left_out)),
         Section::bullets("What else differs", language.say_each(&report.differences)),
@@ -130,27 +131,7 @@ fn setup(side: &ComparedSide) -> Vec<String> {
     parts
 }
 
-fn table(figures: &[ComparedFigure]) -> Table {
-    let column = |(head, kind): (&str, Kind)| Column { head: head.to_string(), kind };
-    let head = [
-        ("", Kind::Text),
-        ("A", Kind::Figure),
-        ("B", Kind::Figure),
-        ("B / A", Kind::Figure),
-        ("(95 % interval)", Kind::Text),
-        ("", Kind::Text),
-    ];
-    let rows = figures.iter().map(row).collect();
-    Table { head: head.map(column).into(), rows, ..Table::default() }
-}
-
 fn row(one: &ComparedFigure) -> Vec<String> {
-    let change = one.change.map_or("", |change| match change {
-        Standing::Better => "better",
-        Standing::Worse => "worse",
-        Standing::Equivalent => "equivalent",
-        Standing::Undecided => "undecided",
-    });
     vec![
         one.figure.to_string(),
         value(one.figure, one.a),
@@ -160,7 +141,7 @@ fn row(one: &ComparedFigure) -> Vec<String> {
             || "not known".to_string(),
             |it| format!("({})", figures::ratio_interval(it)),
         ),
-        change.to_string(),
+        one.change.map_or_else(String::new, |change| code(&change)),
     ]
 }
 

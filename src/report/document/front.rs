@@ -42,7 +42,7 @@ pub fn headline(story: &Story, found: &Found<'_>, language: Language) -> Option<
 pub fn section(story: &Story, language: Language) -> Option<Section> {
     let objective = story.objective.as_ref().filter(|objective| objective.front.len() > 1)?;
     let labels = language.labels();
-    let name = if story.has_threads { labels.setting } else { labels.workers };
+    let name = if story.has_threads() { labels.setting } else { labels.workers };
     let mut head = vec![name, "", labels.capacity, labels.memory];
     let has = |of: fn(&FrontSetting) -> bool| objective.front.iter().any(of);
     let (has_latency, has_cost) =
@@ -56,7 +56,7 @@ pub fn section(story: &Story, language: Language) -> Option<Section> {
         head.push(labels.a_million);
     }
     let rows = objective.front.iter().map(|it| row(story, it, has_latency, has_cost, language));
-    let table = Block::Table(Table::new(&head, 2, rows.collect()));
+    let table = Block::Table(Table::new(&head, 2.., rows.collect()));
     Some(Section::new(title(objective, language), vec![table]))
 }
 

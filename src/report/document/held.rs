@@ -29,7 +29,7 @@ pub fn section(story: &Story, language: Language) -> Option<Section> {
     let head: Vec<&str> = head.into_iter().chain(["p50", "p95", labels.longest]).collect();
     let rows = trial.summary.windows.iter().map(row).collect();
     let title = language.phrases().second_by_second(&figures::rate(held.rate_rps));
-    let table = Block::Table(Table::new(&head, 0, rows));
+    let table = Block::Table(Table::new(&head, .., rows));
     let sentence = said(&held, trial.reason.fact(), language);
     Some(Section::new(&title, vec![table]).folded(sentence).only(Medium::Page))
 }

@@ -24,7 +24,7 @@ pub(super) fn section(story: &Story, knobs: &KnobsReport, language: Language) ->
     };
     let sentences = rows.iter().map(sentence).collect();
     let rows = rows.into_iter().map(Vec::from).collect();
-    let table = Table { sentences, ..Table::new(&head, head.len(), rows) };
+    let table = Table { sentences, ..Table::new(&head, head.len().., rows) };
     let at = names::name_of(story, knobs.workers, knobs.threads, language);
     let blocks = vec![Block::Table(table), Block::Small(intervals(knobs, language))];
     Section::new(say.knobs_heading(&at), blocks)

@@ -9,7 +9,7 @@ use super::{Block, Document, Section, Table, Tone};
 use crate::report::outside::{pad, pad_left, wrap};
 use crate::report::{Language, figures};
 use crate::terms::{
-    Holds, LabChoice, LabConclusion, LabEntry, LabEvent, LabEvidence, LabFigures, LabLatency,
+    Configuration, Holds, LabConclusion, LabEntry, LabEvent, LabEvidence, LabFigures, LabLatency,
     LabResult, LabRun, LabSetting, LabTune, LabTuneEvent,
 };
 
@@ -55,19 +55,16 @@ pub fn event(event: &LabEvent<'_>) -> String {
 
 /// What happens while an experiment's app is tuned.
 pub fn tune_event(event: &LabTuneEvent<'_>) -> String {
-    let setting = |it: LabChoice| format!("{} x {}", it.workers, it.threads);
     let rate = |rate: Option<f64>| rate.map_or("none".to_string(), figures::rate);
     match event {
         LabTuneEvent::Preparing { what } => format!("preparing: {what}\n"),
         LabTuneEvent::Tunes => "tune begins\n".to_string(),
         LabTuneEvent::Chose { chosen, article } if chosen == article => {
-            format!("chosen: {}, which is the one that it is set against\n", setting(*chosen))
+            format!("chosen: {chosen}, which is the one that it is set against\n")
         }
-        LabTuneEvent::Chose { chosen, article } => format!(
-            "chosen: {}; measuring it again beside {}\n",
-            setting(*chosen),
-            setting(*article)
-        ),
+        LabTuneEvent::Chose { chosen, article } => {
+            format!("chosen: {chosen}; measuring it again beside {article}\n")
+        }
         LabTuneEvent::Pair { index, of, pair } => {
             let (chosen, article) = (rate(pair.chosen_rps), rate(pair.article_rps));
             format!("{index}/{of}  {chosen} against {article}\n")
@@ -141,8 +138,8 @@ pub fn document(result: &LabResult) -> Document {
     let blocks = vec![
         Block::Headline(Tone::Good, result.title.clone()),
         Block::Paragraph(result.source.clone()),
-        Block::Table(Table::new(&["conclusion", "holds"], 2, conclusions.collect())),
-        Block::Table(Table::new(&runs, 2, result.runs.iter().map(row).collect())),
+        Block::Table(Table::new(&["conclusion", "holds"], 2.., conclusions.collect())),
+        Block::Table(Table::new(&runs, 2.., result.runs.iter().map(row).collect())),
     ];
     Document { language: Language::English, sections: vec![Section::new("", blocks)] }
 }
@@ -317,12 +314,12 @@ pub fn conclusion(conclusion: &LabConclusion) -> String {
 
 /// What `tune` chose for an experiment's app, against the article's setting.
 pub fn tuned(result: &LabTune) -> String {
-    let setting = |choice: LabChoice| format!("{} x {}", choice.workers, choice.threads);
     let mut text = format!("{}: {}\n", result.lab, result.slo);
-    let chosen = result.chosen.map_or("nothing: the goal was never held".to_string(), setting);
-    text += &format!("tune chose {chosen}; set against {}\n", setting(result.article));
+    let nothing = "nothing: the goal was never held".to_string();
+    let chosen = result.chosen.map_or(nothing, |chosen| chosen.to_string());
+    text += &format!("tune chose {chosen}; set against {}\n", result.article);
     if !result.equivalent.is_empty() {
-        let all: Vec<String> = result.equivalent.iter().copied().map(setting).collect();
+        let all: Vec<String> = result.equivalent.iter().map(Configuration::to_string).collect();
         text += &sentence(&format!("as good within 3 %: {}", all.join(", ")));
     }
     let capacity = |rate: Option<f64>| rate.map_or("-".to_string(), figures::rate);

@@ -18,12 +18,12 @@ pub fn section(story: &Story, language: Language) -> Section {
         Block::Legend(legend(&map, language)),
         Block::Bullets(obstacles.collect()),
     ];
-    Section::new(say.map_heading(story.has_threads), blocks)
+    Section::new(say.map_heading(story.has_threads()), blocks)
 }
 
 fn grid(story: &Story, map: &Map, language: Language) -> Grid {
     // The head of the only column is left out where there are no threads to choose.
-    let column = |threads: &u16| match story.has_threads {
+    let column = |threads: &u16| match story.has_threads() {
         true => format!("x {threads}"),
         false => String::new(),
     };

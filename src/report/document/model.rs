@@ -2,6 +2,8 @@
 //!
 //! Plain text that nothing has escaped yet. Computes nothing.
 
+use std::ops::RangeBounds;
+
 use crate::report::story::Outcome;
 use crate::report::wording::Language;
 use crate::report::wording::planned::PlanRow;
@@ -99,10 +101,10 @@ pub enum Kind {
 }
 
 impl Table {
-    /// The first columns are text, those from `figures_from` on are figures.
-    pub fn new(head: &[&str], figures_from: usize, rows: Vec<Vec<String>>) -> Self {
+    /// The columns at `figures` are figures, the others are text.
+    pub fn new(head: &[&str], figures: impl RangeBounds<usize>, rows: Vec<Vec<String>>) -> Self {
         let column = |(at, head): (usize, &&str)| {
-            let kind = if at < figures_from { Kind::Text } else { Kind::Figure };
+            let kind = if figures.contains(&at) { Kind::Figure } else { Kind::Text };
             Column { head: head.to_string(), kind }
         };
         Self { head: head.iter().enumerate().map(column).collect(), rows, sentences: Vec::new() }

@@ -8,7 +8,7 @@ use crate::terms::{Configuration, LimitKind, Offered};
 /// The limit as people name it; where there are no threads to choose, workers are what it lacks.
 pub fn limit_title(story: &Story, kind: LimitKind, language: Language) -> &'static str {
     match kind {
-        LimitKind::Gvl | LimitKind::Threads if !story.has_threads => language.labels().workers,
+        LimitKind::Gvl | LimitKind::Threads if !story.has_threads() => language.labels().workers,
         kind => language.phrases().limit(kind),
     }
 }
@@ -25,7 +25,7 @@ pub fn offered(offered: &Offered, language: Language) -> String {
 
 /// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.
 pub fn name_of(story: &Story, workers: u16, threads: u16, language: Language) -> String {
-    match story.has_threads {
+    match story.has_threads() {
         true => story.name_of(workers, threads),
         false => language.phrases().count(u64::from(workers), Counted::Workers),
     }
@@ -39,5 +39,5 @@ pub fn name(story: &Story, configuration: Configuration, language: Language) -> 
 /// What a configuration consists of, as the head of a column.
 pub fn configurations(story: &Story, language: Language) -> &'static str {
     let labels = language.labels();
-    if story.has_threads { labels.workers_x_threads } else { labels.workers }
+    if story.has_threads() { labels.workers_x_threads } else { labels.workers }
 }

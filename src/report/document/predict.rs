@@ -2,12 +2,12 @@
 //!
 //! In: a [`PredictReport`]. Out: a [`Document`], and lines. Computes only.
 
-use super::{Block, Column, Document, Kind, Section, Table};
+use super::{Block, Document, Section, Table};
 use crate::report::figures;
-use crate::report::wording::{Language, codes};
+use crate::report::wording::Language;
 use crate::terms::{
     FittedFigure, FleetDay, FleetDays, FleetReport, ModelForm, OPERATING_SHARE, PredictReport,
-    PredictedSetting, SimulatedMachine,
+    PredictedSetting, SimulatedMachine, code,
 };
 
 /// Settings shown for each number of cores; JSON has all.
@@ -53,17 +53,13 @@ fn best(settings: &[PredictedSetting]) -> Option<&PredictedSetting> {
 /// What it costs, and how well that is known.
 fn request(report: &PredictReport) -> Section {
     let demand = &report.fit.demand;
-    let fact = |what, figure: &FittedFigure| {
-        let [low, high] = figure.interval.map(figures::latency);
-        (what, format!("{} ({low} to {high})", figures::latency(figure.value)))
-    };
     let is_lock = report.fit.form == ModelForm::Threads;
     let cpu = if is_lock { "CPU under the interpreter's lock" } else { "CPU" };
-    let mut facts = vec![fact(cpu, &demand.cpu_s)];
+    let mut facts = vec![(cpu, fitted(&demand.cpu_s))];
     if demand.cpu_free_s.value > 0.0 {
-        facts.push(fact("CPU outside it", &demand.cpu_free_s));
+        facts.push(("CPU outside it", fitted(&demand.cpu_free_s)));
     }
-    facts.push(fact("waits", &demand.wait_s));
+    facts.push(("waits", fitted(&demand.wait_s)));
     if demand.accept_gap_s > 0.0 {
         let least = format!(
             "{} while none ends, in a worker of several",
@@ -71,12 +67,18 @@ fn request(report: &PredictReport) -> Section {
         );
         facts.push(("before the next is taken in", least));
     }
-    let fitted = format!(
+    let quality = format!(
         "fitted to {}, which it meets within {}",
         figures::count(report.fit.residuals.len() as u64, "saturated trial", "saturated trials"),
         figures::percent(report.fit.misfit)
     );
-    Section::new("a request takes", vec![Block::Facts(facts), Block::Paragraph(fitted)])
+    Section::new("a request takes", vec![Block::Facts(facts), Block::Paragraph(quality)])
+}
+
+/// A time with its interval.
+pub(super) fn fitted(figure: &FittedFigure) -> String {
+    let [low, high] = figure.interval.map(figures::latency);
+    format!("{} ({low} to {high})", figures::latency(figure.value))
 }
 
 /// How many machines of a kind, and what of them is simulated.
@@ -156,15 +158,16 @@ fn on_cores(report: &PredictReport, settings: &[PredictedSetting]) -> Section {
         let none = format!("on {cores} nothing meets {}", report.slo);
         return Section::new("", vec![Block::Paragraph(none)]);
     };
+    let p95 = p95_head(best);
+    let head = ["", "holds", "saturated", &p95, "memory", "limit"];
     let rows = settings.iter().take(SHOWN).map(|one| row(report, one)).collect();
     let mut blocks = vec![
         Block::Paragraph(format!(
-            "on {cores} {} is expected to hold {} ({})",
+            "on {cores} {} is expected to hold {}",
             name(report, best),
-            figures::rate(best.capacity_rps),
-            figures::interval(best.capacity_rps_interval)
+            holds(best)
         )),
-        Block::Table(Table { head: head(best), rows, ..Table::default() }),
+        Block::Table(Table::new(&head, 1..5, rows)),
     ];
     if let Some(latency) = &best.latency_of_measured_s {
         blocks.push(Block::Small(format!(
@@ -182,7 +185,8 @@ fn on_cores(report: &PredictReport, settings: &[PredictedSetting]) -> Section {
     Section::new("", blocks)
 }
 
-fn head(best: &PredictedSetting) -> Vec<Column> {
+/// The head of the column of p95, with the rate that it is at.
+fn p95_head(best: &PredictedSetting) -> String {
     let at = best.latency_s.map_or(String::new(), |latency| {
         let share = latency.at_rps / best.capacity_rps;
         // A share that is the same for all is a rate of each row's own.
@@ -191,23 +195,28 @@ fn head(best: &PredictedSetting) -> Vec<Column> {
             false => format!(" at {}", figures::rate(latency.at_rps)),
         }
     });
-    let figure = |head: &str| Column { head: head.to_string(), kind: Kind::Figure };
-    let text = |head: &str| Column { head: head.to_string(), kind: Kind::Text };
-    let p95 = figure(&format!("p95{at}"));
-    vec![text(""), figure("holds"), figure("saturated"), p95, figure("memory"), text("limit")]
+    format!("p95{at}")
 }
 
 fn row(report: &PredictReport, one: &PredictedSetting) -> Vec<String> {
-    let [low, high] = one.capacity_rps_interval.map(figures::number);
-    vec![
-        name(report, one),
-        format!("{} ({low} to {high})", figures::rate(one.capacity_rps)),
-        figures::rate(one.throughput_rps_max),
+    let first = [name(report, one), holds(one), figures::rate(one.throughput_rps_max)];
+    first.into_iter().chain(last_cells(one)).collect()
+}
+
+/// Its capacity with the interval.
+pub(super) fn holds(one: &PredictedSetting) -> String {
+    let interval = figures::interval(one.capacity_rps_interval);
+    format!("{} ({interval})", figures::rate(one.capacity_rps))
+}
+
+/// Its p95, its memory, and what limits it.
+pub(super) fn last_cells(one: &PredictedSetting) -> [String; 3] {
+    [
         one.latency_s.map_or("-".to_string(), |latency| figures::latency(latency.p95)),
         one.memory_bytes.map_or("-".to_string(), figures::bytes),
         match &one.ruled_out {
             Some(_) => "memory: does not fit".to_string(),
-            None => codes::limit(one.limit.kind).to_string(),
+            None => code(&one.limit.kind),
         },
     ]
 }

@@ -13,7 +13,7 @@ use crate::terms::{
 
 /// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
 fn in_full(story: &Story, workers: u16, threads: u16, say: &dyn Phrases) -> String {
-    say.setting(u64::from(workers), story.has_threads.then_some(u64::from(threads)))
+    say.setting(u64::from(workers), story.has_threads().then_some(u64::from(threads)))
 }
 
 /// The session in one sentence: what to set, or why there is nothing to set.
@@ -43,7 +43,7 @@ pub fn headline(story: &Story, language: Language) -> String {
     };
     let Some(now) = story.current.as_ref().filter(is_known) else { return say.run(&found) };
     let setting = names::name_of(story, now.workers, now.threads, language);
-    let today = Today { setting: &setting, is_one: story.has_threads || now.workers == 1 };
+    let today = Today { setting: &setting, is_one: story.has_threads() || now.workers == 1 };
     say.run_instead(&found, &today, decision.gain_ratio.map(figures::ratio).as_deref())
 }
 
@@ -97,10 +97,10 @@ fn today(story: &Story, now: &CurrentSetting, language: Language) -> String {
     let say = language.phrases();
     let name = names::name_of(story, now.workers, now.threads, language);
     let Some(capacity) = now.capacity_rps else {
-        return say.holds_not(&name, !story.has_threads, story.why_no_figure_of_today());
+        return say.holds_not(&name, !story.has_threads(), story.why_no_figure_of_today());
     };
     let interval = now.capacity_rps_interval.map(|bounds| say.interval(bounds));
-    say.holds(&name, !story.has_threads, &figures::rate(capacity), interval.as_deref())
+    say.holds(&name, !story.has_threads(), &figures::rate(capacity), interval.as_deref())
 }
 
 fn decision_facts(
@@ -112,7 +112,7 @@ fn decision_facts(
     let (say, labels) = (language.phrases(), language.labels());
     let found = say.holds(
         &names::name_of(story, decision.workers, decision.threads, language),
-        !story.has_threads,
+        !story.has_threads(),
         &figures::rate(decision.capacity_rps),
         Some(&say.interval(decision.capacity_rps_interval)),
     );
@@ -137,7 +137,7 @@ fn decision_facts(
         facts.push((labels.memory, say.memory_of(&figures::bytes(memory), all.as_deref())));
     }
     let parts = story.memory.as_ref();
-    let parts = parts.map(|parts| used::memory_parts(parts, story.has_threads, language));
+    let parts = parts.map(|parts| used::memory_parts(parts, story.has_threads(), language));
     facts.extend(parts.map(|text| (labels.of_that, text)));
     facts.extend(used::inside(story, language).map(|text| (labels.inside, text)));
     if decision.database_connections > 0 {
@@ -170,7 +170,7 @@ fn best_known(story: &Story, language: Language) -> Option<(&'static str, String
     let (say, labels) = (language.phrases(), language.labels());
     if let Some((trial, rate)) = story.highest_held() {
         let name = names::name(story, trial.configuration, language);
-        let held = say.best_so_far(&name, !story.has_threads, &figures::rate(rate), trial.id);
+        let held = say.best_so_far(&name, !story.has_threads(), &figures::rate(rate), trial.id);
         return Some((labels.best_so_far, held));
     }
     let nearest = story.nearest()?;
@@ -244,7 +244,7 @@ fn unloaded_way_out(story: &Story, say: &dyn Phrases) -> Option<String> {
         alone: &figures::latency(latency_s),
         quantile,
         goal: &figures::latency(limit_s),
-        has_threads: story.has_threads,
+        has_threads: story.has_threads(),
     }))
 }
 
@@ -279,7 +279,7 @@ pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)>
         let Some(TrialFailure::Died { status, last_lines }) = &trial.failure else { return None };
         let who = knobs::name(story, trial.configuration, trial.variant, language);
         let (say, status, in_workers) =
-            (language.phrases(), language.say(status), !story.has_threads);
+            (language.phrases(), language.say(status), !story.has_threads());
         let status = match trial.purpose {
             TrialPurpose::LostPod => format!("{}: {status}", say.purpose(trial.purpose)),
             _ => status,
@@ -421,7 +421,7 @@ mod tests {
         let slots = Slots { count: 4, are_workers: true };
         let taken = WaitingEvidence::SlotsTaken { slots, in_flight_mean: 4.2, cpu };
         decision.limit = Limit { kind: LimitKind::Threads, ..Limit::unknown(taken) };
-        story.has_threads = false;
+        story.has_no_threads = true;
         assert_eq!(
             headline(&story, Language::English),
             "Run 4 workers: it holds 100 requests/s within p95<1s, 1.25 times what today's 2 \

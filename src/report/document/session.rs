@@ -144,7 +144,7 @@ fn equivalents(story: &Story, decision: &Decision, language: Language) -> Sectio
     head.push(labels.memory);
     head.extend(compared_at.as_deref());
     let rows = chosen.chain(decision.equivalent.iter().map(of_other)).collect();
-    let table = Table::new(&head, 1, rows);
+    let table = Table::new(&head, 1.., rows);
     let title = say.list(&[labels.equivalent, labels.least_memory_first].map(String::from));
     Section::new(title, vec![Block::Table(table)])
 }
@@ -169,7 +169,7 @@ fn latency(story: &Story, language: Language) -> Section {
     }
     let head = [labels.trial, labels.load, "p50", "p90", "p95", "p99", "p99.9", "max"];
     let from = Block::Paragraph(labels.latency_from.to_string());
-    let table = Block::Table(Table::new(&head, 1, rows));
+    let table = Block::Table(Table::new(&head, 1.., rows));
     Section::new(labels.latency, vec![from, table]).only(Medium::Page)
 }
 

@@ -35,10 +35,10 @@ pub fn sentence(soak: &Soak, language: Language) -> String {
 pub fn section(soak: &Soak, language: Language) -> Section {
     let labels = language.labels();
     let head = [labels.at, labels.due, labels.errors, "p50", "p95", labels.memory];
-    let parts = Table::new(&head, 0, soak.parts.iter().map(row).collect());
+    let parts = Table::new(&head, .., soak.parts.iter().map(row).collect());
     let head = [labels.worker_process, labels.at_first, labels.at_the_end, labels.growth_an_hour];
     let workers = soak.workers_memory.iter().map(|it| worker_row(it, language)).collect();
-    let blocks = [parts, Table::new(&head, 1, workers)].map(Block::Table).to_vec();
+    let blocks = [parts, Table::new(&head, 1.., workers)].map(Block::Table).to_vec();
     let rate = figures::rate(soak.rate_rps);
     Section::new(language.phrases().over_the_time(&rate), blocks)
 }

@@ -29,7 +29,7 @@ pub fn trial(story: &Story, trial: &TrialSummary, language: Language) -> TrialLi
     TrialLine {
         id: trial.id,
         configuration: names::name(story, trial.configuration, language),
-        has_threads: story.has_threads,
+        has_threads: story.has_threads(),
         changes: knobs::changes(story, trial.variant, language),
         purpose: say.purpose(trial.purpose),
         load: names::offered(&trial.offered, language),
@@ -69,7 +69,7 @@ pub fn trials(trials: &[TrialLine], quantiles: &[usize], language: Language) -> 
         row.push(trial.limit.to_string());
         row
     };
-    Table::new(&head, 4, trials.iter().map(row).collect())
+    Table::new(&head, 4.., trials.iter().map(row).collect())
 }
 
 /// Why trials could not be decided.

@@ -2,7 +2,7 @@
 //!
 //! In: a [`Verification`] and its session. Out: a sentence, and [`Section`]s. Computes only.
 
-use super::{Block, Column, Kind, Section, Table, Tone, names};
+use super::{Block, Section, Table, Tone, names};
 use crate::report::story::Story;
 use crate::report::wording::{Counted, Language, StillRight};
 use crate::report::{figures, outside};
@@ -40,16 +40,9 @@ pub fn sections(story: &Story, found: &Verification, language: Language) -> Vec<
     let (recommended, current) = (name(&found.recommended), found.current.as_ref());
     let mut rows = vec![row(&recommended, labels.recommended, &found.recommended, language)];
     rows.extend(current.map(|it| row(&name(it), labels.current_then, it, language)));
-    let column = |head: &str, kind| Column { head: head.to_string(), kind };
-    let head = vec![
-        column("", Kind::Text),
-        column(labels.then, Kind::Figure),
-        column(labels.now, Kind::Figure),
-        column(labels.interval, Kind::Text),
-        column("", Kind::Text),
-    ];
+    let head = ["", labels.then, labels.now, labels.interval, ""];
     let blocks = vec![
-        Block::Table(Table { head, rows, ..Table::default() }),
+        Block::Table(Table::new(&head, 1..3, rows)),
         Block::Bullets(ratios(&recommended, current.map(name), found, language)),
     ];
     vec![

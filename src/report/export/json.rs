@@ -45,7 +45,6 @@ pub struct TuneReport {
     pub plan: Vec<PlanValue>,
     /// Whether another session's recommendation is still right; null for a session that looks for
     /// one itself.
-    #[serde(default)]
     pub verification: Option<Verification>,
     /// In the order they were run.
     pub trials: Vec<TrialReport>,
@@ -56,14 +55,11 @@ pub struct TuneReport {
     pub scored: Vec<PredictionScore>,
     /// What memory is made of; null when none of the server's processes could be read, or the
     /// session ended before.
-    #[serde(default)]
     pub memory: Option<MemoryParts>,
     /// What was looked for, and the settings that no other beats; null when the session ended
     /// before it could say.
-    #[serde(default)]
     pub objective: Option<ObjectiveReport>,
     /// What the plan's knobs do; null without any, or when the session ended before.
-    #[serde(default)]
     pub knobs: Option<KnobsReport>,
     /// Configurations that never became ready.
     pub boot_failures: Vec<BootFailureReport>,
@@ -121,10 +117,8 @@ pub struct TrialReport {
     pub resolution: f64,
     /// How near its latencies were to the goal's edge; null where nearly all of them, or nearly
     /// none, were within the goal.
-    #[serde(default)]
     pub edge: Option<Edge>,
     /// What the latencies alone say; null where failed requests made no difference.
-    #[serde(default)]
     pub by_latency: Option<LatencyVerdict>,
     pub valid: bool,
     pub warm_up: WarmUpKind,
@@ -140,12 +134,9 @@ pub struct TrialReport {
     pub memory_bytes: Option<u64>,
     /// By how much the memory that its processes have in use grew, bytes a second, with the 95 %
     /// interval; null for trials of under four seconds.
-    #[serde(default)]
     pub memory_growth_bytes_s: Option<f64>,
-    #[serde(default)]
     pub memory_growth_bytes_s_interval: Option<[f64; 2]>,
     /// What a request cost inside the server; null without a probe.
-    #[serde(default)]
     pub inside: Option<InsideSummary>,
     pub limit: Limit,
     /// Why the server did not live to the end; null when it did.
@@ -215,11 +206,7 @@ fn boot_failures(story: &Story) -> Vec<BootFailureReport> {
 /// A line of the plan as scripts get it.
 pub fn plan_value(line: &PlanLine) -> PlanValue {
     let PlanRow { what, value, source } = planned::row(line, Language::DATA);
-    let fact = match line {
-        PlanLine::Record(record) => Some(record.clone()),
-        PlanLine::Verbatim(..) => None,
-    };
-    PlanValue { what, value, source, fact }
+    PlanValue { what, value, source, fact: line.record().cloned() }
 }
 
 /// The session as a report tells it: all but what a report leaves out, such as where it is stored,

@@ -4,9 +4,8 @@
 
 use super::load::LoadResult;
 use crate::report::story::Story;
-use crate::report::wording::codes;
 use crate::terms::{
-    Configuration, Decision, ErrorCounts, LatencySummary, LoadSummary, TrialPurpose, Verdict,
+    Configuration, Decision, ErrorCounts, LatencySummary, LoadSummary, TrialPurpose, Verdict, code,
 };
 
 /// What a value counts.
@@ -162,7 +161,7 @@ fn decided(story: &Story, decision: &Decision, metrics: &mut Metrics) {
     };
     let help = "The workers and threads to run.";
     metrics.some("decision", Unit::Info, help, [(chosen.clone(), 1.0)]);
-    let limit = vec![("limit", codes::limit(decision.limit.kind).to_string())];
+    let limit = vec![("limit", code(&decision.limit.kind))];
     let help = "What sets the limit of the chosen setting.";
     metrics.some("limit", Unit::Info, help, [(limit.clone(), 1.0)]);
     let help = "How sure it is what sets the limit, 0 to 1.";

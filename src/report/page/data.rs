@@ -16,12 +16,12 @@ use crate::report::story::detail::Monitored;
 use crate::report::story::map::{self, Cell, Map};
 use crate::report::story::{Outcome, Story};
 use crate::report::wording::planned::{self, PlanRow};
-use crate::report::wording::{Counted, FrontHeading, Labels, PageWords, codes};
+use crate::report::wording::{Counted, FrontHeading, Labels, PageWords};
 use crate::terms::{
     CompareReport, Configuration, CurrentSetting, Decision, EventKind, FigureKind, FrontSetting,
     GoalList, LabResult, Limit, LimitKind, Machine, MemoryParts, Note, PredictTable, Prediction,
     Reason, SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind,
-    Warning, Window,
+    Warning, Window, WorkerShare, code,
 };
 
 /// The number of this description; a page of another one says so instead of showing nonsense.
@@ -104,16 +104,14 @@ pub struct SessionHead<'a> {
     decision: Option<&'a Decision>,
     map: Vec<MapCell>,
     memory: Option<&'a MemoryParts>,
-    front: Vec<FrontRow>,
-    knobs: InEach<Vec<KnobRow>>,
+    front: Vec<&'a FrontSetting>,
+    knobs: InEach<Vec<[String; 4]>>,
     plan: InEach<Vec<PlanRow>>,
     #[serde(serialize_with = "in_each_language")]
     warnings: &'a [Warning],
     #[serde(serialize_with = "in_each_language")]
     notes: &'a [Stated<Note>],
-    failures: InEach<Vec<FailureRow>>,
-    elapsed_s: f64,
-    load_s: f64,
+    failures: InEach<Vec<(String, Vec<String>)>>,
     predict: Option<Predictions<'a>>,
 }
 
@@ -122,7 +120,7 @@ pub struct SessionHead<'a> {
 pub struct Predictions<'a> {
     #[serde(flatten)]
     table: &'a PredictTable,
-    limit_names: InEach<BTreeMap<&'static str, &'static str>>,
+    limit_names: InEach<BTreeMap<String, &'static str>>,
     doubts: Vec<InEach<String>>,
 }
 
@@ -164,30 +162,6 @@ struct MapCell {
     limit: Option<InEach<&'static str>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-struct FrontRow {
-    workers: u16,
-    threads: u16,
-    is_chosen: bool,
-    capacity_rps: f64,
-    capacity_rps_interval: [f64; 2],
-    memory_bytes: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-struct KnobRow {
-    change: String,
-    capacity: String,
-    memory: String,
-    verdict: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-struct FailureRow {
-    what: String,
-    last_lines: Vec<String>,
-}
-
 /// A trial.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialRow<'a> {
@@ -220,18 +194,9 @@ pub struct TrialRow<'a> {
     limit: &'a Limit,
     limit_name: InEach<&'static str>,
     cpu_s: &'a BTreeMap<String, f64>,
-    workers_use: Vec<WorkerUse>,
+    workers_use: &'a [WorkerShare],
     failure: Option<InEach<String>>,
-    load_s: f64,
-    ended_s: f64,
     detail: Option<TrialDetail<'a>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-struct WorkerUse {
-    index: u16,
-    pid: u32,
-    cpu_cores: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -317,7 +282,6 @@ pub fn session<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> Sessi
 
 /// All but the trials.
 pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionHead<'a> {
-    let front = story.objective.iter().flat_map(|it| &it.front);
     SessionHead {
         session: story.stored.as_ref().map(|stored| stored.session),
         started_at: story.stored.as_ref().map(|stored| stored.started_at.as_str()),
@@ -325,7 +289,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         error: story.error.as_ref().map(|error| InEach::of(|language| language.say(error))),
         app: &story.app,
         server: &story.server,
-        has_threads: story.has_threads,
+        has_threads: story.has_threads(),
         slo: &story.goals,
         limits: limits(&story.goals),
         machine: story.machine.as_ref().map(machine),
@@ -334,14 +298,15 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         decision: story.decision.as_ref(),
         map: cells(story, &map::draw(story)),
         memory: story.memory.as_ref(),
-        front: front.map(front_row).collect(),
-        knobs: InEach::of(|language| knobs(story, language)),
+        front: story.objective.iter().flat_map(|it| &it.front).collect(),
+        knobs: InEach::of(|language| {
+            let rows = |it| knobs::rows(story, it, language);
+            story.knobs.as_ref().map(rows).unwrap_or_default()
+        }),
         plan: InEach::of(|language| planned::rows(&story.plan, language)),
         warnings: &story.warnings,
         notes: &story.notes,
-        failures: InEach::of(|language| failures(story, language)),
-        elapsed_s: story.elapsed_s,
-        load_s: story.load_s,
+        failures: InEach::of(|language| sentences::failures(story, language)),
         predict: predict.map(|table| predictions(story, table)),
     }
 }
@@ -353,7 +318,7 @@ fn text(story: &Story, language: Language) -> SessionText {
             .decision
             .as_ref()
             .map(|decision| names::limit_title(story, decision.limit.kind, language)),
-        map_heading: language.phrases().map_heading(story.has_threads),
+        map_heading: language.phrases().map_heading(story.has_threads()),
         facts: sentences::facts(story, language),
         ways_out: sentences::ways_out(story, language),
         method: sentences::method(story, language),
@@ -414,28 +379,6 @@ fn cell(
     }
 }
 
-fn front_row(it: &FrontSetting) -> FrontRow {
-    FrontRow {
-        workers: it.workers,
-        threads: it.threads,
-        is_chosen: it.chosen,
-        capacity_rps: it.capacity_rps,
-        capacity_rps_interval: it.capacity_rps_interval,
-        memory_bytes: it.memory_bytes,
-    }
-}
-
-fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
-    let rows = story.knobs.as_ref().map(|knobs| document::knobs::rows(story, knobs, language));
-    let row = |[change, capacity, memory, verdict]: [String; 4]| KnobRow {
-        change,
-        capacity,
-        memory,
-        verdict,
-    };
-    rows.unwrap_or_default().into_iter().map(row).collect()
-}
-
 fn limit_name(story: &Story, kind: LimitKind) -> InEach<&'static str> {
     InEach::of(|language| names::limit_title(story, kind, language))
 }
@@ -443,18 +386,13 @@ fn limit_name(story: &Story, kind: LimitKind) -> InEach<&'static str> {
 /// What a page's reader moves over.
 pub fn predictions<'a>(story: &Story, table: &'a PredictTable) -> Predictions<'a> {
     let kinds = || table.limit.iter().flatten();
-    let name = |kind, language| (codes::limit(kind), names::limit_title(story, kind, language));
+    let name = |kind, language| (code(&kind), names::limit_title(story, kind, language));
     let doubt = |it| InEach::of(|language| language.say_warning(it));
     Predictions {
         table,
         limit_names: InEach::of(|language| kinds().map(|&kind| name(kind, language)).collect()),
         doubts: table.doubts.iter().map(doubt).collect(),
     }
-}
-
-fn failures(story: &Story, language: Language) -> Vec<FailureRow> {
-    let failures = sentences::failures(story, language).into_iter();
-    failures.map(|(what, last_lines)| FailureRow { what, last_lines }).collect()
 }
 
 /// A trial as its row shows it.
@@ -488,20 +426,14 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         limit: &trial.limit,
         limit_name: limit_name(story, trial.limit.kind),
         cpu_s: &trial.cpu_s,
-        workers_use: trial.workers.iter().map(worker_use).collect(),
+        workers_use: &trial.workers,
         failure: trial.failure.as_ref().map(failure),
-        load_s: trial.load_s,
-        ended_s: trial.ended_s,
         detail: story.details.get(&trial.id).map(|detail| TrialDetail {
             monitor: &detail.monitor,
             spectrum: &detail.spectrum,
             ..windows(&summary.windows, &detail.monitor)
         }),
     }
-}
-
-fn worker_use(share: &crate::terms::WorkerShare) -> WorkerUse {
-    WorkerUse { index: share.index, pid: share.pid, cpu_cores: share.cpu_cores }
 }
 
 fn failure(failure: &TrialFailure) -> InEach<String> {

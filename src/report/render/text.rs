@@ -161,7 +161,7 @@ mod tests {
         let name = "api/v1/organizations/memberships#bulk_update";
         let rows = [row(name), row("home#index")].map(Vec::from).to_vec();
         let head = ["", "requests", "of all time", "mean", "CPU", "waits"];
-        let text = table(&Table::new(&head, 1, rows), Style::PLAIN);
+        let text = table(&Table::new(&head, 1.., rows), Style::PLAIN);
         assert!(text.iter().all(|row| width(row) <= 80), "{text:#?}");
         assert!(text[0].ends_with("mean    CPU  waits"), "{text:#?}");
         assert!(text[1].starts_with("  api/v1/o") && text[1].contains("…"), "{text:#?}");

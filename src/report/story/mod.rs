@@ -8,7 +8,6 @@ mod findings;
 pub mod map;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::figures;
 use crate::terms::{
@@ -31,24 +30,21 @@ pub struct Stored {
 }
 
 /// All that the events say; of the raw records, what pictures are drawn from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Story {
     pub stored: Option<Stored>,
     /// The app's folder; empty when no event named it.
     pub app: String,
     pub server: String,
-    /// False: its workers have one thread each, and nothing is said of threads.
-    pub has_threads: bool,
+    /// Its workers have one thread each, and nothing is said of threads.
+    pub has_no_threads: bool,
     pub goals: GoalList,
     pub machine: Option<Machine>,
     /// What, value, where it came from; in printing order.
     pub plan: Vec<PlanLine>,
-    pub budget: Option<Duration>,
     /// The session taken up, and how many trials were known from it.
     pub resumed: Option<(i64, u32)>,
-    /// The session whose recommendation this one verifies.
-    pub verifies: Option<i64>,
-    /// Whether that is still right, once it is known.
+    /// Whether the recommendation that it verifies is still right, once that is known.
     pub verification: Option<Verification>,
     /// Configurations that never became ready, one entry each.
     pub boot_failures: Vec<(Configuration, BootFailure)>,
@@ -82,42 +78,6 @@ pub struct Story {
     pub load_s: f64,
 }
 
-impl Default for Story {
-    fn default() -> Self {
-        Self {
-            stored: None,
-            app: String::new(),
-            server: String::new(),
-            has_threads: true,
-            goals: GoalList::default(),
-            machine: None,
-            plan: Vec::new(),
-            budget: None,
-            resumed: None,
-            verifies: None,
-            verification: None,
-            boot_failures: Vec::new(),
-            changes: Vec::new(),
-            variant_failures: Vec::new(),
-            knobs: None,
-            trials: Vec::new(),
-            details: BTreeMap::new(),
-            current: None,
-            decision: None,
-            predicted: Vec::new(),
-            predicted_before: Vec::new(),
-            memory: None,
-            objective: None,
-            warnings: Vec::new(),
-            notes: Vec::new(),
-            state: SessionState::Running,
-            error: None,
-            elapsed_s: 0.0,
-            load_s: 0.0,
-        }
-    }
-}
-
 /// Puts a session's events together.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>, stored: Option<Stored>) -> Story {
     let mut story = Story { stored, ..Story::default() };
@@ -139,6 +99,11 @@ pub enum FreshStart {
 }
 
 impl Story {
+    /// Its workers may have several threads.
+    pub fn has_threads(&self) -> bool {
+        !self.has_no_threads
+    }
+
     /// The runtime's name and version, such as `ruby 3.1.2`, where the plan says it.
     pub fn runtime(&self) -> Option<String> {
         let runtime = |it: PlanRecord| match it.value {
@@ -159,17 +124,16 @@ impl Story {
                 slo,
                 machine,
                 plan,
-                budget,
                 changes,
+                ..
             } => {
                 self.changes.clone_from(changes);
-                self.has_threads = *has_threads;
+                self.has_no_threads = !has_threads;
                 self.app.clone_from(app);
                 self.server.clone_from(server);
                 self.goals.clone_from(slo);
                 self.machine = Some(machine.clone());
                 self.plan.clone_from(plan);
-                self.budget = *budget;
                 // A session that was taken up again begins anew; what it had found before is kept.
                 self.state = SessionState::Running;
                 self.error = None;
@@ -187,7 +151,6 @@ impl Story {
                 self.details.insert(summary.id, Detail::of(summary, load, monitor));
                 self.add_trial(summary);
             }
-            EventKind::Verifying { session } => self.verifies = Some(*session),
             EventKind::Verified(found) => self.verification = Some((**found).clone()),
             EventKind::Predicted(predicted) => self.predicted.clone_from(predicted),
             EventKind::SessionEnded { state, result, error } => {
@@ -197,7 +160,8 @@ impl Story {
                     self.conclude(result);
                 }
             }
-            EventKind::ServerStarting { .. }
+            EventKind::Verifying { .. }
+            | EventKind::ServerStarting { .. }
             | EventKind::TrialStarted { .. }
             | EventKind::Second(_) => {}
         }
@@ -415,7 +379,7 @@ impl Story {
 
     /// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.
     pub fn name_of(&self, workers: u16, threads: u16) -> String {
-        match self.has_threads {
+        match self.has_threads() {
             true => format!("{workers} x {threads}"),
             false => figures::count(u64::from(workers), "worker", "workers"),
         }

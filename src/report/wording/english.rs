@@ -90,8 +90,15 @@ impl Phrases for English {
 
     fn purpose(&self, purpose: TrialPurpose) -> &'static str {
         match purpose {
+            TrialPurpose::Unloaded => "unloaded",
+            TrialPurpose::Saturate => "saturate",
+            TrialPurpose::Probe => "probe",
+            TrialPurpose::Confirm => "confirm",
+            TrialPurpose::Hold => "hold",
+            TrialPurpose::Check => "check",
+            TrialPurpose::Screen => "screen",
             TrialPurpose::LostPod => "lost pod",
-            purpose => super::codes::purpose(purpose),
+            TrialPurpose::Soak => "soak",
         }
     }
 
@@ -117,11 +124,20 @@ impl Phrases for English {
 
     fn limit(&self, kind: LimitKind) -> &'static str {
         match kind {
+            LimitKind::Cores => "cores",
+            LimitKind::Quota => "quota",
             // Ruby's GVL, Python's GIL.
             LimitKind::Gvl => "interpreter lock",
+            LimitKind::Threads => "threads",
+            LimitKind::Balance => "balance",
+            LimitKind::Backlog => "backlog",
+            LimitKind::Backend => "backend",
+            LimitKind::Memory => "memory",
+            LimitKind::Proxy => "proxy",
             LimitKind::Gc => "garbage collection",
+            LimitKind::Host => "host",
+            LimitKind::Generator => "generator",
             LimitKind::Unknown => "not known",
-            kind => super::codes::limit(kind),
         }
     }
 

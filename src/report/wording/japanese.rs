@@ -1,7 +1,6 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
 pub mod advice;
-pub mod advise;
 pub mod at_one_rate;
 pub mod blind_spot;
 pub mod comparison;
@@ -20,6 +19,8 @@ pub mod session_error;
 mod undone;
 mod way_out;
 
+// `advise` answers in English alone.
+pub use super::english::advise;
 use super::{
     Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted, MemoryPart, Nearest,
     Phrases, Soaked, StillRight, Sureness, Today, Undone, WayOut, Why,

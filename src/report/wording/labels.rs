@@ -2,6 +2,17 @@
 //!
 //! A field that a language does not fill is a mistake that the compiler finds.
 
+/// A struct with a text of each name.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident: $($word:ident)*) => {
+        $(#[$about])*
+        #[derive(Debug, Serialize, JsonSchema)]
+        pub struct $name {
+            $(pub $word: &'static str),*
+        }
+    };
+}
+
 mod english;
 mod japanese;
 mod page;
@@ -13,117 +24,40 @@ pub use english::{LABELS as ENGLISH, PAGE as ENGLISH_PAGE};
 pub use japanese::{LABELS as JAPANESE, PAGE as JAPANESE_PAGE};
 pub use page::PageWords;
 
-/// One language's; see [`super::Language::labels`].
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Labels {
+words! {
+    /// One language's; see [`super::Language::labels`].
+    Labels:
+
     // What stands before a fact.
-    pub stopped: &'static str,
-    pub failed: &'static str,
-    pub today: &'static str,
-    pub found: &'static str,
-    pub gain: &'static str,
-    pub with_knobs: &'static str,
-    pub limit: &'static str,
-    pub what_helps: &'static str,
-    pub held_at_end: &'static str,
-    pub day_to_day: &'static str,
-    pub soak: &'static str,
-    pub memory: &'static str,
-    pub of_that: &'static str,
-    pub inside: &'static str,
-    pub database: &'static str,
-    pub best_so_far: &'static str,
-    pub nearest: &'static str,
-    /// The sentence that follows `stopped`.
-    pub before_its_end: &'static str,
-    /// A goal that nobody named.
-    pub the_goal: &'static str,
+    stopped failed today found gain with_knobs limit what_helps held_at_end day_to_day soak memory
+    of_that inside database best_so_far nearest
+    // The sentence that follows `stopped`; a goal that nobody named.
+    before_its_end the_goal
 
     // Headings.
-    pub plan: &'static str,
-    pub what_to_do: &'static str,
-    pub settings: &'static str,
-    pub equivalent: &'static str,
-    pub least_memory_first: &'static str,
-    pub latency: &'static str,
-    pub latency_from: &'static str,
-    pub failures: &'static str,
-    pub warnings: &'static str,
-    pub notes: &'static str,
-    pub how: &'static str,
-    pub trials: &'static str,
-    pub differs: &'static str,
+    plan what_to_do settings equivalent least_memory_first latency latency_from failures warnings
+    notes how trials differs
 
     // Settings to paste.
-    pub start_it_with: &'static str,
-    pub environment: &'static str,
-    pub with_these: &'static str,
-    pub the_server: &'static str,
+    start_it_with environment with_these the_server
 
     // The map.
-    pub workers: &'static str,
-    pub workers_x_threads: &'static str,
-    pub requests_per_s: &'static str,
-    pub marks: &'static str,
-    pub equivalent_mark: &'static str,
-    pub predicted: &'static str,
-    pub at_least: &'static str,
-    pub below: &'static str,
-    pub ruled_out: &'static str,
-    pub did_not_start: &'static str,
+    workers workers_x_threads equivalent_mark predicted at_least below ruled_out did_not_start
 
     // Heads of columns.
-    pub setting: &'static str,
-    pub capacity: &'static str,
-    pub capacity_beside: &'static str,
-    pub an_hour: &'static str,
-    pub a_million: &'static str,
-    pub chosen: &'static str,
-    pub unconfirmed: &'static str,
-    pub change: &'static str,
-    pub capacity_without: &'static str,
-    pub verdict: &'static str,
-    pub trial: &'static str,
-    pub load: &'static str,
-    pub purpose: &'static str,
-    pub outcome: &'static str,
-    pub answered: &'static str,
-    pub value: &'static str,
-    pub from: &'static str,
-    pub then: &'static str,
-    pub now: &'static str,
-    pub interval: &'static str,
-    pub recommended: &'static str,
-    pub current_then: &'static str,
-    pub is_better: &'static str,
+    setting capacity capacity_beside an_hour a_million chosen unconfirmed change capacity_without
+    verdict trial load purpose outcome answered value from then now interval recommended
+    current_then is_better
 
     // What was measured, as a list.
-    pub app: &'static str,
-    pub server: &'static str,
-    pub goal: &'static str,
-    pub machine: &'static str,
-    pub throughput: &'static str,
+    app server goal machine throughput
 
     // A second of a load, as columns.
-    pub second: &'static str,
-    pub due: &'static str,
-    pub errors: &'static str,
-    pub in_flight: &'static str,
-    pub longest: &'static str,
+    second due errors in_flight longest
 
     // A part of a long run, and a worker in it.
-    pub at: &'static str,
-    pub worker_process: &'static str,
-    pub at_first: &'static str,
-    pub at_the_end: &'static str,
-    pub growth_an_hour: &'static str,
+    at worker_process at_first at_the_end growth_an_hour
 
     // Lines of progress.
-    pub no_reply: &'static str,
-    pub warning: &'static str,
-    pub warming_up: &'static str,
-    pub per_second_now: &'static str,
-    pub last_replies: &'static str,
-    pub other_targets: &'static str,
-    pub all_targets: &'static str,
+    no_reply warning warming_up per_second_now last_replies other_targets all_targets
 }

@@ -4,7 +4,6 @@
 //! names that are text already. Out: unescaped plain text. Names of formats, JSON and CSV have no
 //! language, and text of others stays as it is. Computes only.
 
-pub(super) mod codes;
 mod english;
 mod fact;
 mod japanese;

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::terms::{
         Bytes, ConnectionMode, Cores, FlagPlace, Framework, Objective, PlanSource, PlannedGoal,
-        Ratio, Remark, RubyRemark, Stated, Target, Threads, Workers, plan_records,
+        Ratio, Remark, RubyRemark, Stated, Target, Threads, Workers,
     };
 
     /// One of each kind, and how it is shown in both languages.
@@ -339,23 +339,5 @@ mod tests {
             let stored = serde_json::to_string(&record).unwrap();
             assert_eq!(serde_json::from_str::<PlanRecord>(&stored).unwrap(), record, "{stored}");
         }
-    }
-
-    #[test]
-    fn lines_of_older_versions_are_shown_as_they_are_and_read_for_what_is_asked_of_them() {
-        let mut read = 0;
-        for (planned, ..) in all() {
-            let source = PlanSource::PlanFile { line: 3 };
-            let record = PlanRecord { value: planned, source };
-            let PlanRow { what, value, source } = row_of(&record, Language::English);
-            let stored = serde_json::to_string(&[&what, &value, &source]).unwrap();
-            let line: PlanLine = serde_json::from_str(&stored).unwrap();
-            assert_eq!(row(&line, Language::Japanese), PlanRow { what, value, source });
-            for found in plan_records(&[line]) {
-                assert_eq!(found, record);
-                read += 1;
-            }
-        }
-        assert_eq!(read, 17);
     }
 }

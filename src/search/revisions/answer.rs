@@ -5,14 +5,14 @@
 //! ends the comparison before its time has to be far surer (Haybittle 1971, Peto 1976).
 
 use super::failures::ShareDifference;
-use super::{Revisions, RevisionsFault, Seen};
+use super::{Revisions, SideFigures};
 use crate::search::constants::{
     CPU_SD_LOG, EQUIVALENCE, GUESS_DEGREES, LATENCY_NOTICED, MEMORY_EQUIVALENCE, P95_SD_LOG,
     REVISION_BLOCKS_LEAST, REVISION_CAPACITY_BAND, REVISION_ERROR, REVISION_ERROR_EARLY,
     ROUGH_GUESS_DEGREES, START_SD_LOG,
 };
 use crate::stats::{Estimate, LogRatio};
-use crate::terms::{FigureKind, Side, Standing};
+use crate::terms::{ChangeReason, FigureKind, Side, Standing};
 
 /// Those that are compared by their ratios.
 const FIGURES: [FigureKind; 4] =
@@ -59,7 +59,7 @@ pub struct RevisionsAnswer {
     pub blocks: u32,
     /// What ended it, or kept blocks from being whole; `None` also where whole blocks had decided
     /// and it says nothing of B.
-    pub fault: Option<RevisionsFault>,
+    pub fault: Option<ChangeReason>,
     /// It need not be measured further.
     pub(super) is_sure: bool,
 }
@@ -110,7 +110,7 @@ impl Revisions {
     }
 
     fn figure(&self, kind: FigureKind) -> Option<RevisionFigure> {
-        let pair = |[a, b]: &[Seen; 2]| {
+        let pair = |[a, b]: &[SideFigures; 2]| {
             let (of_a, of_b) = (a.figure(kind)?, b.figure(kind)?);
             Some((of_a.0, of_b.0, of_a.1 + of_b.1))
         };
@@ -147,14 +147,14 @@ impl RevisionFigure {
     }
 }
 
-impl Seen {
+impl SideFigures {
     /// The figure of one start, with the variance of its logarithm as it is expected.
     fn figure(&self, kind: FigureKind) -> Option<(f64, f64)> {
         let (value, sd_log) = match kind {
             FigureKind::CpuPerRequest => (self.cpu_s / self.completed as f64, CPU_SD_LOG),
             FigureKind::Capacity => {
-                let capacity = self.capacity?;
-                (capacity.rps, START_SD_LOG.hypot(capacity.sd_log))
+                let (rps, sd_log) = self.capacity?;
+                (rps, START_SD_LOG.hypot(sd_log))
             }
             FigureKind::LatencyP95 => {
                 let logs: f64 = self.p95_s.iter().map(|p95| p95.ln()).sum();
@@ -189,13 +189,10 @@ fn total(counts: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
 }
 
 /// That servers of B alone break down is B's; where those of A do there is nothing to compare with.
-fn of_fault(fault: &RevisionsFault) -> Standing {
+fn of_fault(fault: &ChangeReason) -> Standing {
     match fault {
-        RevisionsFault::Dies { side } | RevisionsFault::AnswersNothing { side }
-            if *side == Side::B =>
-        {
-            Standing::Worse
-        }
+        ChangeReason::ServerDies { side: Side::B }
+        | ChangeReason::AnswersNothing { side: Side::B } => Standing::Worse,
         _ => Standing::Undecided,
     }
 }
@@ -262,15 +259,15 @@ mod tests {
     use crate::search::revisions::{Breakdown, tests_plan};
     use crate::terms::Reason;
 
-    fn of_blocks(blocks: Vec<[Seen; 2]>) -> Revisions {
+    fn of_blocks(blocks: Vec<[SideFigures; 2]>) -> Revisions {
         Revisions { blocks, ..Revisions::new(tests_plan(Form::Threads)) }
     }
 
     /// After as many blocks, in which a request of B takes 30 % more CPU, trials said nothing.
     fn ended_after(blocks: usize) -> RevisionsAnswer {
-        let seen = |cpu_s: f64| Seen { cpu_s, completed: 1000, ..Seen::default() };
+        let seen = |cpu_s: f64| SideFigures { cpu_s, completed: 1000, ..SideFigures::default() };
         let search = Revisions {
-            fault: Some(RevisionsFault::NotValid { why: Reason::NoGoalYet.into() }),
+            fault: Some(ChangeReason::TrialsNotValid { why: Reason::NoGoalYet.into() }),
             ..of_blocks((0..blocks).map(|_| [seen(10.0), seen(13.0)]).collect())
         };
         search.answer()
@@ -287,7 +284,7 @@ mod tests {
     fn from_two_blocks_nothing_is_said_and_why_it_ended_is() {
         let answer = ended_after(2);
         assert_eq!((answer.change, answer.decided_by), (Standing::Undecided, None));
-        assert!(matches!(answer.fault, Some(RevisionsFault::NotValid { .. })), "{answer:?}");
+        assert!(matches!(answer.fault, Some(ChangeReason::TrialsNotValid { .. })), "{answer:?}");
     }
 
     #[test]
@@ -299,18 +296,18 @@ mod tests {
             answer.fault
         };
         assert_eq!(fault(1), None);
-        assert_eq!(fault(2), Some(RevisionsFault::Dies { side: Side::B }));
+        assert_eq!(fault(2), Some(ChangeReason::ServerDies { side: Side::B }));
     }
 
     /// Four blocks in which B takes seven tenths of A's memory and its p95 is as many times A's;
     /// what is said then, and whether it ends the comparison.
     fn with_less_memory(p95_ratios: [f64; 4]) -> (Standing, bool) {
-        let seen = |p95_s: f64, memory_bytes: u64| Seen {
+        let seen = |p95_s: f64, memory_bytes: u64| SideFigures {
             cpu_s: 10.0,
             completed: 1000,
             p95_s: vec![p95_s],
             memory_bytes: Some(memory_bytes),
-            ..Seen::default()
+            ..SideFigures::default()
         };
         let block = |ratio: f64| [seen(0.1, 200_000_000), seen(0.1 * ratio, 140_000_000)];
         let answer = of_blocks(p95_ratios.map(block).into()).answer();
@@ -333,11 +330,11 @@ mod tests {
         failed: &[(u64, u64)],
         cpu_ratio: f64,
     ) -> (Standing, Option<FigureKind>, bool) {
-        let seen = |cpu_s: f64, failed: u64| Seen {
+        let seen = |cpu_s: f64, failed: u64| SideFigures {
             cpu_s,
             completed: 1000,
             failed: (800, failed),
-            ..Seen::default()
+            ..SideFigures::default()
         };
         let block = |&(a, b): &(u64, u64)| [seen(10.0, a), seen(10.0 * cpu_ratio, b)];
         let answer = of_blocks(failed.iter().map(block).collect()).answer();

@@ -8,9 +8,10 @@ mod template;
 use std::collections::BTreeMap;
 
 use self::template::values;
+use super::failure::Causes;
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
-    Obeys, ProcessFacts, Recipe, Recommended, command_line, failure,
+    ProcessFacts, Recipe, Recommended, command_line,
 };
 use crate::terms::{
     Advice, BootFailureKind, CommandRemark, Configuration, DatabaseAdvice, PoolSetting, Remark,
@@ -27,14 +28,18 @@ pub struct Command;
 const ABOUT: About = About {
     name: "command",
     title: "the command",
-    programs: &[],
-    config_files: &[],
     runs: &[Framework::Other],
     // Where its command has a place for them.
     has_threads: true,
-    needs_proxy: false,
-    install: &[],
+    causes: CAUSES,
+    ..About::NONE
 };
+
+/// As the operating system, Node.js, and gunicorn say it.
+pub(super) const CAUSES: &Causes = &[(
+    BootFailureKind::PortTaken,
+    &["Address already in use", "EADDRINUSE", "address already in use", "Connection in use"],
+)];
 
 /// By convention the number of workers: what an app does itself (its database pool, its own
 /// settings) often follows it.
@@ -43,10 +48,6 @@ const WEB_CONCURRENCY: &str = "WEB_CONCURRENCY";
 impl Adapter for Command {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn is_known(&self) -> bool {
-        false
     }
 
     fn has_threads(&self, app: &App) -> bool {
@@ -60,13 +61,9 @@ impl Adapter for Command {
     fn read_inspection(&self, app: &App, _stdout: &str) -> Result<Inspection, InspectionError> {
         let command = template(app);
         Ok(Inspection {
-            current: command.today,
             server_version: command.program().to_string(),
-            runtime_version: String::new(),
-            lacks_yjit: false,
-            is_never_preloaded: false,
-            obeys: Obeys::default(),
             remarks: remarks(app, command),
+            ..Inspection::of(command.today)
         })
     }
 
@@ -94,7 +91,7 @@ impl Adapter for Command {
             Listen::Socket(_) => &["PORT"],
         };
         let started = command_line::start(app, arguments, env, not_inherited);
-        Recipe::of(started, listen, command.stop_signal)
+        Recipe::of(vec![started], listen, command.stop_signal)
     }
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -107,14 +104,6 @@ impl Adapter for Command {
 
     fn settings(&self, Recommended { app, configuration, .. }: Recommended<'_>) -> Settings {
         settings(app, configuration)
-    }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        // As the operating system, Node.js, and gunicorn say it.
-        const PORT_TAKEN: [&str; 4] =
-            ["Address already in use", "EADDRINUSE", "address already in use", "Connection in use"];
-        let causes: &failure::Causes = &[(BootFailureKind::PortTaken, &PORT_TAKEN)];
-        failure::proven(causes, last_lines).unwrap_or(BootFailureKind::Exited)
     }
 }
 

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::*;
 use crate::report::Language;
-use crate::server::tests::settings;
+use crate::server::tests::{assert_causes, settings};
 
 fn app(text: &str, env: &[(&str, &str)]) -> App {
     let command = CommandTemplate {
@@ -143,7 +143,7 @@ fn a_taken_port_is_recognised_in_the_words_of_several_languages() {
         "[ERROR] Connection in use: ('127.0.0.1', 4000)",
         "panicked: listen tcp 127.0.0.1:4000: bind: address already in use",
     ] {
-        assert_eq!(Command.recognise_failure(&[line.into()]), BootFailureKind::PortTaken);
+        assert_causes(&Command, &[(line, BootFailureKind::PortTaken)]);
     }
-    assert_eq!(Command.recognise_failure(&["boom".into()]), BootFailureKind::Exited);
+    assert_causes(&Command, &[("boom", BootFailureKind::Exited)]);
 }

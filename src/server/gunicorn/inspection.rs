@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys, inspection};
-use crate::terms::{PythonRemark, Remark, SettingsError, SettingsRemark};
+use crate::terms::{PythonRemark, Remark, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -33,22 +33,17 @@ pub(super) fn read(
     has_threads: bool,
     stdout: &str,
 ) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, |options| inspection(app, has_threads, options))
-}
-
-fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspection, SettingsError> {
+    let options: Options = inspection::read(stdout, &super::ABOUT)?;
     let threads = if has_threads { options.threads } else { 1 };
     let current = inspection::current(options.workers, threads)?;
     let variable = options.obeys_threads.clone().filter(|_| has_threads);
     let min_threads = variable.clone().map_or(MinThreads::Fixed(0), MinThreads::Variable);
     Ok(Inspection {
-        current,
         remarks: remarks(app, has_threads, &options),
         obeys: Obeys { workers: options.obeys_workers, max_threads: variable, min_threads },
         server_version: options.gunicorn,
         runtime_version: options.python,
-        lacks_yjit: false,
-        is_never_preloaded: false,
+        ..Inspection::of(current)
     })
 }
 
@@ -85,7 +80,7 @@ mod tests {
     use super::*;
     use crate::server::Flags;
     use crate::server::inspection::assert_says;
-    use crate::terms::Configuration;
+    use crate::terms::{Configuration, SettingsError};
 
     const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"threads\":4,\
         \"worker_class\":\"gthread\",\"preload\":false,\"timeout_s\":30,\"max_requests\":500,\

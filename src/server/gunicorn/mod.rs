@@ -13,12 +13,11 @@ use super::command_line;
 use super::command_line::text;
 use super::knobs::{Knob, Knobs, Values};
 use super::python;
-use super::signals::SIGTERM;
 use super::{
     About, Accepts, Adapter, App, CommandLine, FlagNames, Framework, Inspection, InspectionError,
     KeptFlag, Launch, Listen, ProcessFacts, Recipe, Recommended, Takes,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{Configuration, Role, Settings};
 
 /// gunicorn.
 pub struct Gunicorn;
@@ -38,8 +37,19 @@ const ABOUT: About = About {
     ],
     runs: &[Framework::Wsgi, Framework::Asgi],
     has_threads: true,
-    needs_proxy: false,
     install: &["pip install gunicorn", "apt install gunicorn"],
+    flag_names: FlagNames {
+        workers: &["-w", "--workers"],
+        threads: &["--threads"],
+        kind: &KIND,
+        config: &["-c", "--config"],
+        variable: Some("GUNICORN_CMD_ARGS"),
+        kept: KEPT,
+        ..FlagNames::NONE
+    },
+    knobs: Knobs { usual_file: Some(settings::USUAL_FILE), list: KNOBS },
+    causes: python::failure::CAUSES,
+    ..About::NONE
 };
 
 /// The file in the scratch folder that is given to gunicorn, and reads the app's own.
@@ -133,18 +143,6 @@ impl Adapter for Gunicorn {
         worker_class(config)
     }
 
-    fn flag_names(&self) -> FlagNames {
-        FlagNames {
-            workers: &["-w", "--workers"],
-            threads: &["--threads"],
-            kind: &KIND,
-            config: &["-c", "--config"],
-            variable: Some("GUNICORN_CMD_ARGS"),
-            kept: KEPT,
-            ..FlagNames::NONE
-        }
-    }
-
     fn inspect(&self, app: &App) -> Option<CommandLine> {
         let config = app.server_config.as_deref().map(text).unwrap_or_default();
         let arguments = [vec![app.entry.clone(), config], app.kept_flags(KEPT)].concat();
@@ -165,12 +163,8 @@ impl Adapter for Gunicorn {
             files: vec![(OVERLAY.into(), overlay(launch))],
             ready_line: Some(python::ready_line(launch.configuration)),
             failure_line: Some(python::failing_workers(too_many)),
-            ..Recipe::of(command, launch.listen, SIGTERM)
+            ..Recipe::of(vec![command], launch.listen, libc::SIGTERM)
         }
-    }
-
-    fn knobs(&self) -> Knobs {
-        Knobs { usual_file: Some(settings::USUAL_FILE), list: KNOBS }
     }
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -183,10 +177,6 @@ impl Adapter for Gunicorn {
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         settings::of(recommended, self.has_threads(recommended.app))
-    }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        python::failure::recognise(ABOUT.name, last_lines)
     }
 }
 
@@ -227,8 +217,7 @@ fn overlay(Launch { app, listen, .. }: Launch<'_>) -> String {
         Framework::Asgi => format!("{{\"worker_class\": \"{ASGI_WORKER}\"}}"),
         _ => "{}".into(),
     };
-    let knobs: Vec<String> = Gunicorn.knobs().lines(app);
-    let knobs = format!("dict({})", knobs.join(", "));
+    let knobs = format!("dict({})", ABOUT.knobs.lines(app).join(", "));
     // A path last: nothing is looked for in it.
     include_str!("overlay.py")
         .replace("SWEETSPOT_KNOBS = {}", &format!("SWEETSPOT_KNOBS = {knobs}"))

@@ -2,10 +2,11 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
-use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, proven};
-use crate::terms::BootFailureKind::{self, *};
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
+use crate::terms::BootFailureKind::*;
 
-const CAUSES: &Causes = &[
+/// Of an app that Node runs.
+pub(super) const CAUSES: &Causes = &[
     (OtherPort, &["not where the variable PORT says"]),
     (PortTaken, &["EADDRINUSE"]),
     (
@@ -27,18 +28,15 @@ const CAUSES: &Causes = &[
     ),
 ];
 
-/// The cause that the last lines prove; `Exited` when they prove none.
-pub(super) fn recognise(last_lines: &[String]) -> BootFailureKind {
-    proven(CAUSES, last_lines).unwrap_or(Exited)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::node::Node;
+    use crate::server::tests::assert_causes;
 
     #[test]
     fn causes_are_recognised_by_what_node_prints() {
-        for (line, expected) in [
+        let causes = [
             ("Error: listen EADDRINUSE: address already in use 127.0.0.1:4000", PortTaken),
             (
                 "sweetspot: failed: the app listens on port 3000, not where the variable PORT says",
@@ -48,8 +46,7 @@ mod tests {
             ("Error: ER_CON_COUNT_ERROR: Too many connections", TooManyConnections),
             ("Error: SQLITE_ERROR: no such table: items", PendingMigration),
             ("Error: Cannot find module 'express'", Exited),
-        ] {
-            assert_eq!(recognise(&[line.to_string()]), expected, "{line}");
-        }
+        ];
+        assert_causes(&Node, &causes);
     }
 }

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{Inspection, InspectionError, Obeys, inspection};
-use crate::terms::{NodeRemark, Remark, SettingsError};
+use crate::terms::{NodeRemark, Remark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -20,22 +20,17 @@ struct Options {
 }
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, inspection)
-}
-
-fn inspection(options: Options) -> Result<Inspection, SettingsError> {
+    let options: Options = inspection::read(stdout, &super::ABOUT)?;
     let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
-        current,
         remarks: remarks(&options),
         obeys: Obeys {
             workers: options.follows.then(|| "WEB_CONCURRENCY".to_string()),
             ..Obeys::default()
         },
-        server_version: options.node.clone(),
         runtime_version: format!("Node.js {}", options.node),
-        lacks_yjit: false,
-        is_never_preloaded: false,
+        server_version: options.node,
+        ..Inspection::of(current)
     })
 }
 

@@ -12,12 +12,11 @@ use std::path::Path;
 
 use super::command_line;
 use super::command_line::{port, text};
-use super::signals::SIGTERM;
 use super::{
     About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
-    ProcessFacts, ReadyLine, Recipe, Recommended, Variables,
+    ProcessFacts, ReadyLine, Recipe, Recommended,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{Configuration, Role, Settings};
 
 /// Node.js.
 pub struct Node;
@@ -26,12 +25,10 @@ const ABOUT: About = About {
     name: "node",
     title: "Node.js",
     programs: &["node", "nodejs"],
-    // It has none.
-    config_files: &[],
     runs: &[Framework::Node],
-    has_threads: false,
-    needs_proxy: false,
     install: &["apt install nodejs"],
+    causes: failure::CAUSES,
+    ..About::NONE
 };
 
 /// Loaded into every process.
@@ -60,11 +57,9 @@ impl Adapter for Node {
         let script = format!("{}\n{}", include_str!("looks.js"), include_str!("inspect.js"));
         let arguments = [app.program(&ABOUT).into(), "-e".into(), script, app.entry.clone()];
         Some(CommandLine {
-            arguments: arguments.into(),
-            env: Variables::default(),
             // What they load could print or listen.
             env_removed: vec!["NODE_OPTIONS".into()],
-            folder: app.folder.clone(),
+            ..CommandLine::new(arguments.into(), &app.folder)
         })
     }
 
@@ -82,16 +77,10 @@ impl Adapter for Node {
                 (WATCH.into(), watch(listen)),
                 (PRIMARY.into(), primary(app, configuration)),
             ],
-            ready_line: Some(ReadyLine {
-                contains: vec!["sweetspot: worker ".into(), " is ready".into()],
-                count: workers,
-            }),
+            ready_line: Some(ReadyLine::of(&["sweetspot: worker ", " is ready"], workers)),
             // Where the app makes its workers, it may make none in place of those that ended.
-            failure_line: Some(ReadyLine {
-                contains: vec!["sweetspot: failed: ".into()],
-                count: workers,
-            }),
-            ..Recipe::of(command, listen, SIGTERM)
+            failure_line: Some(ReadyLine::of(&["sweetspot: failed: "], workers)),
+            ..Recipe::of(vec![command], listen, libc::SIGTERM)
         }
     }
 
@@ -107,10 +96,6 @@ impl Adapter for Node {
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         settings::of(recommended)
-    }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        failure::recognise(last_lines)
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
-use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, proven};
-use crate::terms::BootFailureKind::{self, *};
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
+use crate::terms::BootFailureKind::*;
 
-const CAUSES: &Causes = &[
+/// Of PHP-FPM, and of what its first page prints.
+pub(super) const CAUSES: &Causes = &[
     (PortTaken, &["unable to bind listening socket", "Another FPM instance seems to already"]),
     (
         PendingMigration,
@@ -34,18 +35,15 @@ const CAUSES: &Causes = &[
     ),
 ];
 
-/// The cause that the last lines prove; `Exited` when they prove none.
-pub fn recognise(last_lines: &[String]) -> BootFailureKind {
-    proven(CAUSES, last_lines).unwrap_or(Exited)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::php_fpm::PhpFpm;
+    use crate::server::tests::assert_causes;
 
     #[test]
     fn causes_are_recognised_by_what_php_prints() {
-        for (line, expected) in [
+        let causes = [
             (
                 "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [2002] Connection \
                  refused in /srv/shop/index.php:2",
@@ -67,9 +65,8 @@ mod tests {
                 PortTaken,
             ),
             ("PHP Fatal error:  Uncaught RuntimeException: boom at boot in /srv/x.php:1", Exited),
-        ] {
-            assert_eq!(recognise(&[line.to_string()]), expected, "{line}");
-        }
-        assert_eq!(recognise(&[]), Exited);
+            ("", Exited),
+        ];
+        assert_causes(&PhpFpm, &causes);
     }
 }

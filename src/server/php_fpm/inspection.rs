@@ -3,6 +3,8 @@
 //! In: PHP-FPM's version and a pool's settings as they stand in its file. Out: the settings, or
 //! what went wrong. Only computes.
 
+use std::collections::BTreeMap;
+
 use crate::server::command_line::text;
 use crate::server::inspection::current;
 use crate::server::{App, Inspection, InspectionError, Obeys};
@@ -13,19 +15,16 @@ const SETTINGS: &str = "sweetspot-settings";
 const FILE: &str = "sweetspot-file ";
 const VARIABLE: &str = "sweetspot-variable ";
 
+/// The setting that says how many workers a pool may have.
+const MAX_CHILDREN: &str = "pm.max_children";
+
 /// What packages set, and what is taken where nothing is known.
 const PACKAGED: u16 = 5;
 
-/// What matters of a pool.
-#[derive(Default)]
+/// A pool with its settings by name; of a setting that is given twice the last.
 struct Pool {
     name: String,
-    manager: Option<String>,
-    max_children: Option<String>,
-    max_requests: Option<String>,
-    terminate_timeout: Option<String>,
-    listen: Option<String>,
-    user: Option<String>,
+    settings: BTreeMap<String, String>,
 }
 
 pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionError> {
@@ -44,13 +43,11 @@ pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionErr
     };
     let (workers, obeyed) = workers(pool, named(VARIABLE))?;
     Ok(Inspection {
-        current: current(workers, 1)?,
         remarks: remarks(app, pool, &files, pools.len()),
         obeys: Obeys { workers: obeyed, ..Obeys::default() },
-        server_version: version.clone(),
         runtime_version: format!("php {version}"),
-        lacks_yjit: false,
-        is_never_preloaded: false,
+        server_version: version,
+        ..Inspection::of(current(workers, 1)?)
     })
 }
 
@@ -77,23 +74,14 @@ fn pools(settings: &str) -> Vec<Pool> {
             at = (name != "global").then(|| {
                 let found = pools.iter().position(|pool| pool.name == name);
                 found.unwrap_or_else(|| {
-                    pools.push(Pool { name: name.to_string(), ..Pool::default() });
+                    pools.push(Pool { name: name.to_string(), settings: BTreeMap::new() });
                     pools.len() - 1
                 })
             });
         } else if let (Some(at), Some((name, value))) = (at, line.split_once('=')) {
             let value = value.split(';').next().unwrap_or_default();
             let value = value.trim().trim_matches('"').to_string();
-            let pool: &mut Pool = &mut pools[at];
-            match name.trim() {
-                "pm" => pool.manager = Some(value),
-                "pm.max_children" => pool.max_children = Some(value),
-                "pm.max_requests" => pool.max_requests = Some(value),
-                "request_terminate_timeout" => pool.terminate_timeout = Some(value),
-                "listen" => pool.listen = Some(value),
-                "user" => pool.user = Some(value),
-                _ => {}
-            }
+            pools[at].settings.insert(name.trim().to_string(), value);
         }
     }
     pools
@@ -104,11 +92,11 @@ fn workers<'a>(
     pool: Option<&Pool>,
     mut variables: impl Iterator<Item = &'a str>,
 ) -> Result<(u16, Option<String>), InspectionError> {
-    let Some(given) = pool.and_then(|pool| pool.max_children.as_deref()) else {
+    let Some(given) = pool.and_then(|pool| pool.settings.get(MAX_CHILDREN)) else {
         return Ok((PACKAGED, None));
     };
     let number = |text: &str| {
-        let (setting, value) = ("pm.max_children".into(), given.into());
+        let (setting, value) = (MAX_CHILDREN.into(), given.into());
         let none = SettingsError::NoNumberOfWorkers { setting, value };
         text.trim().parse::<u16>().map_err(|_| none)
     };
@@ -144,17 +132,17 @@ fn remarks(app: &App, pool: Option<&Pool>, files: &[&str], pools: usize) -> Vec<
 
 /// `is_own`: the app's own file, which stays in force, and not the machine's.
 fn differences(pool: &Pool, is_own: bool) -> Vec<Remark> {
-    let manager = pool.manager.clone().filter(|manager| manager != "static");
-    let of_own = |value: &Option<String>| value.clone().filter(|_| is_own);
+    let manager = pool.settings.get("pm").filter(|manager| *manager != "static").cloned();
+    let of_own = |name: &str| pool.settings.get(name).filter(|_| is_own).cloned();
     let is_set = |value: &String| value.trim_end_matches(['s', 'm', 'h']) != "0";
-    let requests = of_own(&pool.max_requests).filter(is_set);
-    let limit = of_own(&pool.terminate_timeout).filter(is_set);
+    let requests = of_own("pm.max_requests").filter(is_set);
+    let limit = of_own("request_terminate_timeout").filter(is_set);
     let remarks = [
         manager.map(|manager| PhpRemark::WorkersManaged { manager }.into()),
         requests.map(|requests| PhpRemark::ReplacedAfterRequests { requests }.into()),
         limit.map(|limit| PhpRemark::EndedAfter { limit }.into()),
-        of_own(&pool.listen).map(|address| SettingsRemark::AddressNotOpened { address }.into()),
-        of_own(&pool.user).map(|user| PhpRemark::OtherUser { user }.into()),
+        of_own("listen").map(|address| SettingsRemark::AddressNotOpened { address }.into()),
+        of_own("user").map(|user| PhpRemark::OtherUser { user }.into()),
     ];
     remarks.into_iter().flatten().collect()
 }

@@ -13,12 +13,11 @@ use std::path::{Path, PathBuf};
 use super::command_line;
 use super::command_line::{shell, text};
 use super::filled::filled;
-use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Launch,
-    Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream, Variables,
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
+    ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{Configuration, Role, Settings};
 
 /// PHP-FPM, with a fixed number of workers.
 pub struct PhpFpm;
@@ -46,9 +45,10 @@ const ABOUT: About = About {
         "config/php-fpm.conf",
     ],
     runs: &[Framework::Php],
-    has_threads: false,
     needs_proxy: true,
     install: &["apt install php-fpm"],
+    causes: failure::CAUSES,
+    ..About::NONE
 };
 
 /// The file in the scratch folder that is given to PHP-FPM.
@@ -69,13 +69,7 @@ impl Adapter for PhpFpm {
         let own = app.server_config.as_deref().map(text);
         let script = include_str!("inspect.sh");
         let arguments = shell(script, [app.program(&ABOUT).to_string()].into_iter().chain(own));
-        let env_removed = Vec::new();
-        Some(CommandLine {
-            arguments,
-            env: Variables::default(),
-            env_removed,
-            folder: app.folder.clone(),
-        })
+        Some(CommandLine::new(arguments, &app.folder))
     }
 
     fn read_inspection(&self, app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
@@ -90,19 +84,14 @@ impl Adapter for PhpFpm {
             Listen::Socket(path) => path.clone(),
             Listen::Port(_) => scratch.join("php-fpm.sock"),
         };
+        let command = command_line::start(app, arguments(app, scratch), env, NOT_INHERITED);
         Recipe {
-            commands: vec![command_line::start(app, arguments(app, scratch), env, NOT_INHERITED)],
             files: files(app, configuration, &socket),
             upstream: Upstream::FastCgi { socket, root: pages(app), index: INDEX.into() },
-            proxy: None,
             // Printed once all workers have been forked.
-            ready_line: Some(ReadyLine {
-                contains: vec!["NOTICE: ready to handle connections".into()],
-                count: 1,
-            }),
-            failure_line: None,
-            graceful_stop: GracefulStop::by(SIGQUIT),
-            stats: None,
+            ready_line: Some(ReadyLine::of(&["NOTICE: ready to handle connections"], 1)),
+            // On SIGTERM requests would be cut off.
+            ..Recipe::of(vec![command], listen, libc::SIGQUIT)
         }
     }
 
@@ -114,10 +103,6 @@ impl Adapter for PhpFpm {
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         settings::of(recommended)
-    }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        failure::recognise(last_lines)
     }
 }
 

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{App, Inspection, InspectionError, MinThreads, Obeys, inspection, rack};
-use crate::terms::{Configuration, Remark, RubyRemark, SettingsError, SettingsRemark};
+use crate::terms::{Configuration, Remark, RubyRemark, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -44,10 +44,7 @@ struct ObeyedNames {
 }
 
 pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, |options| inspection(app, options))
-}
-
-fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> {
+    let options: Options = inspection::read(stdout, &super::ABOUT)?;
     let current = inspection::current(options.workers.max(1), options.max_threads)?;
     Ok(Inspection {
         current,

@@ -15,12 +15,11 @@ use super::command_line;
 use super::command_line::text;
 use super::filled::filled;
 use super::rack;
-use super::signals::SIGTERM;
 use super::{
     About, Accepts, Adapter, App, CommandLine, FlagNames, Inspection, InspectionError, Knobs,
     Launch, Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Stats,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings, WorkerStats};
+use crate::terms::{Configuration, Role, Settings, WorkerStats};
 
 /// Puma, cluster and single mode.
 pub struct Puma;
@@ -39,8 +38,19 @@ const ABOUT: About = About {
     config_files: &["config/puma/production.rb", "config/puma.rb"],
     runs: rack::APPS,
     has_threads: true,
-    needs_proxy: false,
     install: &["gem install puma", "apt install puma"],
+    flag_names: FlagNames {
+        workers: &["-w", "--workers"],
+        threads: &["-t", "--threads"],
+        config: &["-C", "--config"],
+        ..FlagNames::NONE
+    },
+    knobs: Knobs { usual_file: Some(settings::USUAL_FILE), list: knobs::ALL },
+    // Before 5.5 the latter.
+    serving_threads: &["puma srv tp", "puma threadpool"],
+    listening_threads: &["puma srv", "puma server"],
+    causes: rack::failure::CAUSES,
+    ..About::NONE
 };
 
 impl Adapter for Puma {
@@ -48,27 +58,9 @@ impl Adapter for Puma {
         &ABOUT
     }
 
-    fn serving_threads(&self) -> &'static [&'static str] {
-        // Before 5.5 the latter.
-        &["puma srv tp", "puma threadpool"]
-    }
-
-    fn listening_threads(&self) -> &'static [&'static str] {
-        &["puma srv", "puma server"]
-    }
-
     /// From 7 on it accepts without looking for a free thread.
     fn accepts(&self, version: (u32, u32)) -> Accepts {
         if version >= (7, 0) { Accepts::Any } else { Accepts::Free }
-    }
-
-    fn flag_names(&self) -> FlagNames {
-        FlagNames {
-            workers: &["-w", "--workers"],
-            threads: &["-t", "--threads"],
-            config: &["-C", "--config"],
-            ..FlagNames::NONE
-        }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
@@ -89,12 +81,8 @@ impl Adapter for Puma {
             failure_line: is_cluster(configuration)
                 .then(|| rack::failing_workers(&UNABLE, configuration)),
             stats: Some(Stats { socket: control_socket(scratch), path: stats::PATH.to_string() }),
-            ..Recipe::of(command, listen, SIGTERM)
+            ..Recipe::of(vec![command], listen, libc::SIGTERM)
         }
-    }
-
-    fn knobs(&self) -> Knobs {
-        Knobs { usual_file: Some(settings::USUAL_FILE), list: knobs::ALL }
     }
 
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -113,10 +101,6 @@ impl Adapter for Puma {
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         settings::of(recommended)
     }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        rack::failure::recognise(ABOUT.name, last_lines)
-    }
 }
 
 /// A master says this of a worker that ended before it had booted, and starts another.
@@ -130,11 +114,10 @@ fn is_cluster(configuration: Configuration) -> bool {
 
 /// In single mode the app is loaded before this line is printed; a master listens long before that.
 fn ready_line(configuration: Configuration) -> ReadyLine {
-    if is_cluster(configuration) {
-        let contains = vec!["- Worker ".into(), " booted".into()];
-        return ReadyLine { contains, count: configuration.workers.get() };
+    match is_cluster(configuration) {
+        true => ReadyLine::of(&["- Worker ", " booted"], configuration.workers.get()),
+        false => ReadyLine::of(&["Use Ctrl-C to stop"], 1),
     }
-    ReadyLine { contains: vec!["Use Ctrl-C to stop".into()], count: 1 }
 }
 
 /// What `-w` and `WEB_CONCURRENCY` are given.

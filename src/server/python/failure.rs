@@ -2,10 +2,11 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
-use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, has, proven};
-use crate::terms::BootFailureKind::{self, *};
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
+use crate::terms::BootFailureKind::*;
 
-const CAUSES: &Causes = &[
+/// Of every server for Python apps.
+pub const CAUSES: &Causes = &[
     (PortTaken, &["ddress already in use", "Connection in use: "]),
     (
         PendingMigration,
@@ -36,23 +37,15 @@ const CAUSES: &Causes = &[
     (NotInstalled, &["worker requires gevent", "worker requires eventlet"]),
 ];
 
-/// The cause that the last lines of the server of this name prove; `Exited` when they prove none.
-pub fn recognise(name: &str, last_lines: &[String]) -> BootFailureKind {
-    let missing = format!("No module named '{name}");
-    match proven(CAUSES, last_lines) {
-        Some(kind) => kind,
-        None if has(last_lines, &missing) => NotInstalled,
-        None => Exited,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::gunicorn::Gunicorn;
+    use crate::server::tests::assert_causes;
 
     #[test]
     fn causes_are_recognised_by_what_python_prints() {
-        for (line, expected) in [
+        let causes = [
             ("[ERROR] Connection in use: ('127.0.0.1', 4000)", PortTaken),
             ("ERROR:    [Errno 98] Address already in use", PortTaken),
             (
@@ -72,9 +65,8 @@ mod tests {
             ("RuntimeError: gevent worker requires gevent 1.4 or higher", NotInstalled),
             ("ModuleNotFoundError: No module named 'shop'", Exited),
             ("Failed to find attribute 'application' in 'shop'.", Exited),
-        ] {
-            assert_eq!(recognise("gunicorn", &[line.into()]), expected, "{line}");
-        }
-        assert_eq!(recognise("uvicorn", &[]), Exited);
+            ("", Exited),
+        ];
+        assert_causes(&Gunicorn, &causes);
     }
 }

@@ -40,12 +40,7 @@ pub fn inspect(app: &App, about: &About, script: &str, arguments: &[String]) -> 
         ["/bin/sh", "-c", THROUGH_INTERPRETER, "sh"].map(Into::into).into();
     command.extend([app.program(about).to_string(), script]);
     command.extend(arguments.iter().cloned());
-    CommandLine {
-        arguments: command,
-        env: never_written().into(),
-        env_removed: Vec::new(),
-        folder: app.folder.clone(),
-    }
+    CommandLine { env: never_written().into(), ..CommandLine::new(command, &app.folder) }
 }
 
 /// What keeps Python from writing its caches into the app's folder.
@@ -76,13 +71,12 @@ pub fn production(
 
 /// Each worker has to say that it serves.
 pub fn ready_line(configuration: Configuration) -> ReadyLine {
-    let contains = READY.map(String::from).into();
-    ReadyLine { contains, count: configuration.workers.get() }
+    ReadyLine::of(&READY, configuration.workers.get())
 }
 
 /// Workers that cannot load the app; `count` of them are too many.
 pub fn failing_workers(count: u16) -> ReadyLine {
-    ReadyLine { contains: vec![FAILED.into()], count }
+    ReadyLine::of(&[FAILED], count)
 }
 
 /// An address as Python's servers are told it: `127.0.0.1:4000` or `unix:/tmp/a.sock`.

@@ -2,11 +2,13 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
-use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, has, proven};
-use crate::terms::BootFailureKind::{self, *};
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
+use crate::terms::BootFailureKind::*;
 
-const CAUSES: &Causes = &[
-    (PortTaken, &["EADDRINUSE", "Address already in use"]),
+/// Of every server for Ruby apps.
+pub const CAUSES: &Causes = &[
+    // The last are the words of EventMachine, which Thin runs on.
+    (PortTaken, &["EADDRINUSE", "Address already in use", "no acceptor (port is in use"]),
     (SecretKeyBase, &["secret_key_base", "SECRET_KEY_BASE"]),
     (
         PendingMigration,
@@ -49,28 +51,11 @@ const CAUSES: &Causes = &[
     ),
 ];
 
-/// How Ruby and Bundler say that the server of this name is not there.
-fn missing(name: &str) -> [String; 4] {
-    [
-        format!("command not found: {name}"),
-        format!("cannot load such file -- {name} ("),
-        format!("cannot load such file -- {name}/"),
-        format!("can't find gem {name}"),
-    ]
-}
-
-/// The cause that the last lines of the server of this name prove; `Exited` when they prove none.
-pub fn recognise(name: &str, last_lines: &[String]) -> BootFailureKind {
-    match proven(CAUSES, last_lines) {
-        Some(kind) => kind,
-        None if missing(name).iter().any(|text| has(last_lines, text)) => NotInstalled,
-        None => Exited,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::failure::recognise;
+    use crate::server::{Adapter, puma::Puma, unicorn::Unicorn};
 
     #[test]
     fn causes_are_recognised_by_what_ruby_rails_and_bundler_print() {
@@ -102,10 +87,11 @@ mod tests {
             ("cannot load such file -- pumice (LoadError)", Exited),
             ("bundler: command not found: unicorn", Exited),
         ] {
-            assert_eq!(recognise("puma", &["* Puma".into(), line.into()]), expected, "{line}");
+            let lines = ["* Puma".into(), line.into()];
+            assert_eq!(recognise(Puma.about(), &lines), expected, "{line}");
         }
         let missing = ["bundler: command not found: unicorn".to_string()];
-        assert_eq!(recognise("unicorn", &missing), NotInstalled);
-        assert_eq!(recognise("puma", &[]), Exited);
+        assert_eq!(recognise(Unicorn.about(), &missing), NotInstalled);
+        assert_eq!(recognise(Puma.about(), &[]), Exited);
     }
 }

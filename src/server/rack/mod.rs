@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::command_line::{port, text};
-use super::{App, CommandLine, Framework, Launch, ReadyLine, Variables};
+use super::{App, CommandLine, Framework, Launch, ReadyLine};
 use crate::terms::{Configuration, Cores, Remark, SettingsRemark, Workers};
 
 /// The apps that Ruby's servers run.
@@ -28,21 +28,13 @@ pub fn inspect(app: &App, script: &str) -> CommandLine {
     let scripts = ["ruby", "-e", include_str!("inspect.rb"), "-e", script, "--"];
     arguments.extend(scripts.map(String::from));
     arguments.extend(app.server_config.as_deref().map(text));
-    CommandLine {
-        arguments,
-        env: Variables::default(),
-        env_removed: Vec::new(),
-        folder: app.folder.clone(),
-    }
+    CommandLine::new(arguments, &app.folder)
 }
 
 /// Log lines of workers that cannot load the app, which are started again without end; once may be
 /// an accident, so one more failure than there are workers is needed.
 pub fn failing_workers(texts: &[&str], configuration: Configuration) -> ReadyLine {
-    ReadyLine {
-        contains: texts.iter().map(ToString::to_string).collect(),
-        count: configuration.workers.get().saturating_add(1),
-    }
+    ReadyLine::of(texts, configuration.workers.get().saturating_add(1))
 }
 
 /// Lines for a configuration file that keep the ratio of workers to cores elsewhere; `directive` is

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::server::command_line::text;
 use crate::server::{App, Inspection, InspectionError, Obeys, inspection};
-use crate::terms::{Remark, RubyRemark, SettingsError, SettingsRemark};
+use crate::terms::{Remark, RubyRemark, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -38,19 +38,15 @@ struct ObeyedNames {
 }
 
 pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, |options| inspection(app, options))
-}
-
-fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> {
+    let options: Options = inspection::read(stdout, &super::ABOUT)?;
     let current = inspection::current(options.workers, options.threads)?;
     Ok(Inspection {
-        current,
         remarks: remarks(app, &options),
         obeys: options.obeys.map(obeys).unwrap_or_default(),
         server_version: options.thin,
         lacks_yjit: options.yjit == Some(false),
-        is_never_preloaded: false,
         runtime_version: options.ruby,
+        ..Inspection::of(current)
     })
 }
 
@@ -84,7 +80,7 @@ mod tests {
     use super::*;
     use crate::server::Framework;
     use crate::server::inspection::assert_says;
-    use crate::terms::Configuration;
+    use crate::terms::{Configuration, SettingsError};
 
     const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"threads\":20,\
         \"timeout_s\":30,\"connections\":1024,\"listeners\":[\"/run/thin.sock\"],\

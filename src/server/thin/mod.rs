@@ -11,15 +11,13 @@ use std::collections::BTreeMap;
 
 use super::command_line;
 use super::command_line::text;
-use super::failure;
 use super::filled::filled;
 use super::rack;
-use super::signals::SIGQUIT;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, FlagNames, GracefulStop, Inspection,
-    InspectionError, Launch, Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
+    About, Accepts, Adapter, App, CommandLine, FlagNames, Inspection, InspectionError, Launch,
+    Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{Configuration, Role, Settings};
 
 /// Thin, as many processes as there are workers.
 pub struct Thin;
@@ -34,6 +32,9 @@ const ABOUT: About = About {
     has_threads: true,
     needs_proxy: true,
     install: &["gem install thin", "apt install thin"],
+    flag_names: FlagNames { config: &["-C", "--config"], ..FlagNames::NONE },
+    causes: rack::failure::CAUSES,
+    ..About::NONE
 };
 
 /// The file in the scratch folder that is given to Thin, and reads the app's own.
@@ -49,10 +50,6 @@ impl Adapter for Thin {
 
     fn accepts(&self, _version: (u32, u32)) -> Accepts {
         Accepts::InTurn
-    }
-
-    fn flag_names(&self) -> FlagNames {
-        FlagNames { config: &["-C", "--config"], ..FlagNames::NONE }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
@@ -71,23 +68,17 @@ impl Adapter for Thin {
             let launch = Launch { listen, ..launch };
             command_line::start(launch.app, arguments(launch), environment(launch), &[])
         };
+        let commands = places.iter().map(command).collect();
         Recipe {
-            commands: places.iter().map(command).collect(),
             upstream: Upstream::Http(places),
-            proxy: None,
             files: vec![
                 (SETTINGS.into(), own_settings(launch)),
                 (OVERLAY.into(), include_str!("overlay.rb").into()),
             ],
-            ready_line: Some(ReadyLine {
-                contains: vec!["sweetspot: Thin listens on ".into()],
-                count: workers,
-            }),
-            // A process that cannot load the app ends.
-            failure_line: None,
-            // It looks once a second whether it was asked to.
-            graceful_stop: GracefulStop::by(SIGQUIT),
-            stats: None,
+            ready_line: Some(ReadyLine::of(&["sweetspot: Thin listens on "], workers)),
+            // A process that cannot load the app ends: no line says it. On SIGTERM requests would
+            // be cut off; it looks once a second whether it was asked to end.
+            ..Recipe::of(commands, launch.listen, libc::SIGQUIT)
         }
     }
 
@@ -97,13 +88,6 @@ impl Adapter for Thin {
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         settings::of(recommended)
-    }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        if failure::has(last_lines, "no acceptor (port is in use") {
-            return BootFailureKind::PortTaken;
-        }
-        rack::failure::recognise(ABOUT.name, last_lines)
     }
 }
 
@@ -172,6 +156,7 @@ mod tests {
     use super::*;
     use crate::server::Framework;
     use crate::server::tests::{assert_causes, assert_roles, on_socket};
+    use crate::terms::BootFailureKind;
 
     fn app() -> App {
         App {

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{App, Inspection, InspectionError, Obeys, inspection, rack};
-use crate::terms::{Remark, RubyRemark, SettingsError};
+use crate::terms::{Remark, RubyRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -25,19 +25,15 @@ struct Options {
 }
 
 pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, |options| inspection(app, options))
-}
-
-fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> {
+    let options: Options = inspection::read(stdout, &super::ABOUT)?;
     let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
-        current,
         remarks: remarks(app, &options),
         obeys: Obeys { workers: options.obeys, ..Obeys::default() },
         server_version: options.unicorn,
         lacks_yjit: options.yjit == Some(false),
-        is_never_preloaded: false,
         runtime_version: options.ruby,
+        ..Inspection::of(current)
     })
 }
 
@@ -56,7 +52,7 @@ mod tests {
     use super::*;
     use crate::server::Framework;
     use crate::server::inspection::assert_says;
-    use crate::terms::Configuration;
+    use crate::terms::{Configuration, SettingsError};
 
     const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"preload\":false,\
         \"timeout_s\":30,\"listeners\":[\"0.0.0.0:8080\",\"/run/u.sock\"],\

@@ -13,12 +13,11 @@ use super::command_line::text;
 use super::filled::filled;
 use super::knobs::{Knob, Knobs, Values};
 use super::rack;
-use super::signals::SIGQUIT;
 use super::{
     About, Adapter, App, CommandLine, FlagNames, Inspection, InspectionError, Launch, Listen,
     ProcessFacts, ReadyLine, Recipe, Recommended,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{Configuration, Role, Settings};
 
 /// Unicorn.
 pub struct Unicorn;
@@ -30,9 +29,11 @@ const ABOUT: About = About {
     // Unicorn is told its file with -c and looks for none: these are what its users call it.
     config_files: &["config/unicorn/production.rb", "config/unicorn.rb", "unicorn.rb"],
     runs: rack::APPS,
-    has_threads: false,
-    needs_proxy: false,
     install: &["gem install unicorn", "apt install unicorn"],
+    flag_names: FlagNames { config: &["-c", "--config-file"], ..FlagNames::NONE },
+    knobs: Knobs { usual_file: Some("config/unicorn.rb"), list: KNOBS },
+    causes: rack::failure::CAUSES,
+    ..About::NONE
 };
 
 /// What can be tried of it.
@@ -57,10 +58,6 @@ impl Adapter for Unicorn {
         &ABOUT
     }
 
-    fn flag_names(&self) -> FlagNames {
-        FlagNames { config: &["-c", "--config-file"], ..FlagNames::NONE }
-    }
-
     fn inspect(&self, app: &App) -> Option<CommandLine> {
         Some(rack::inspect(app, include_str!("inspect.rb")))
     }
@@ -72,16 +69,14 @@ impl Adapter for Unicorn {
     fn launch(&self, launch: Launch<'_>) -> Recipe {
         let (arguments, env) = (arguments(launch), environment(launch));
         let command = command_line::start(launch.app, arguments, env, NOT_INHERITED);
+        let workers = launch.configuration.workers.get();
         Recipe {
             files: vec![(OVERLAY.into(), overlay(launch))],
-            ready_line: Some(ready_line(launch.configuration)),
+            ready_line: Some(ReadyLine::of(&["worker=", " ready"], workers)),
             failure_line: Some(rack::failing_workers(&REAPED, launch.configuration)),
-            ..Recipe::of(command, launch.listen, SIGQUIT)
+            // On SIGTERM requests would be cut off.
+            ..Recipe::of(vec![command], launch.listen, libc::SIGQUIT)
         }
-    }
-
-    fn knobs(&self) -> Knobs {
-        Knobs { usual_file: Some("config/unicorn.rb"), list: KNOBS }
     }
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -91,21 +86,10 @@ impl Adapter for Unicorn {
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         settings::of(recommended)
     }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        rack::failure::recognise(ABOUT.name, last_lines)
-    }
 }
 
 /// A master says this of a worker that has ended.
 const REAPED: [&str; 2] = ["reaped #<Process::Status", "worker="];
-
-fn ready_line(configuration: Configuration) -> ReadyLine {
-    ReadyLine {
-        contains: vec!["worker=".into(), " ready".into()],
-        count: configuration.workers.get(),
-    }
-}
 
 fn arguments(Launch { app, scratch, .. }: Launch<'_>) -> Vec<String> {
     let mut arguments = rack::through_bundler(app);
@@ -138,7 +122,7 @@ fn overlay(Launch { app, configuration, listen, scratch }: Launch<'_>) -> String
         ("SCRATCH", rack::quoted(scratch)),
         ("ADDRESS", address),
         ("OWN_SETTINGS", own),
-        ("KNOBS", Unicorn.knobs().lines(app).join("\n")),
+        ("KNOBS", ABOUT.knobs.lines(app).join("\n")),
     ];
     filled(include_str!("overlay.rb"), &words)
 }
@@ -150,6 +134,7 @@ mod tests {
     use super::*;
     use crate::server::Framework;
     use crate::server::tests::{assert_causes, assert_roles, on_port};
+    use crate::terms::BootFailureKind;
 
     fn app() -> App {
         App {
@@ -235,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_graceful_stop_is_not_the_signal_that_cuts_requests_off() {
-        assert_eq!(launch(&app(), 2).graceful_stop.signal, 3);
+        assert_eq!(launch(&app(), 2).stop_signal, 3);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::server::knobs::first_two;
 use crate::server::{Inspection, InspectionError, Obeys, inspection};
-use crate::terms::{PythonRemark, Remark, SettingsError};
+use crate::terms::{PythonRemark, Remark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -22,19 +22,14 @@ struct Options {
 const REPLACES: (u32, u32) = (0, 30);
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    inspection::read(stdout, &super::ABOUT, inspection)
-}
-
-fn inspection(options: Options) -> Result<Inspection, SettingsError> {
+    let options: Options = inspection::read(stdout, &super::ABOUT)?;
     let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
-        current,
         remarks: remarks(&options),
         obeys: Obeys { workers: Some(options.obeys), ..Obeys::default() },
         server_version: options.uvicorn,
         runtime_version: options.python,
-        lacks_yjit: false,
-        is_never_preloaded: false,
+        ..Inspection::of(current)
     })
 }
 

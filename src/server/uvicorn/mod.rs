@@ -12,12 +12,11 @@ use super::command_line;
 use super::command_line::text;
 use super::knobs::{Knob, Knobs, Values};
 use super::python;
-use super::signals::SIGTERM;
 use super::{
     About, Adapter, App, CommandLine, FlagNames, Framework, Inspection, InspectionError, KeptFlag,
     Launch, Listen, ProcessFacts, Recipe, Recommended, Takes,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{Configuration, Role, Settings};
 
 /// uvicorn.
 pub struct Uvicorn;
@@ -26,12 +25,18 @@ const ABOUT: About = About {
     name: "uvicorn",
     title: "uvicorn",
     programs: &["uvicorn"],
-    // It has none: everything is said on the command line.
-    config_files: &[],
     runs: &[Framework::Asgi],
-    has_threads: false,
-    needs_proxy: false,
     install: &["pip install uvicorn", "apt install uvicorn"],
+    flag_names: FlagNames {
+        workers: &["--workers"],
+        through: &["fastapi"],
+        kept: KEPT,
+        ..FlagNames::NONE
+    },
+    // It has no file of its own: everything is said on the command line.
+    knobs: Knobs { usual_file: None, list: KNOBS },
+    causes: python::failure::CAUSES,
+    ..About::NONE
 };
 
 /// What can be tried of it.
@@ -87,10 +92,6 @@ impl Adapter for Uvicorn {
         true
     }
 
-    fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["--workers"], through: &["fastapi"], kept: KEPT, ..FlagNames::NONE }
-    }
-
     fn inspect(&self, app: &App) -> Option<CommandLine> {
         let arguments = [app.entry.clone()];
         Some(python::inspect(app, &ABOUT, include_str!("inspect.py"), &arguments))
@@ -108,12 +109,8 @@ impl Adapter for Uvicorn {
             ready_line: Some(python::ready_line(launch.configuration)),
             // It starts none again: one is enough.
             failure_line: Some(python::failing_workers(1)),
-            ..Recipe::of(command, launch.listen, SIGTERM)
+            ..Recipe::of(vec![command], launch.listen, libc::SIGTERM)
         }
-    }
-
-    fn knobs(&self) -> Knobs {
-        Knobs { usual_file: None, list: KNOBS }
     }
 
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -131,10 +128,6 @@ impl Adapter for Uvicorn {
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
         settings::of(recommended)
-    }
-
-    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        python::failure::recognise(ABOUT.name, last_lines)
     }
 }
 
@@ -158,7 +151,7 @@ fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<
     arguments.push("--no-access-log".into());
     let kept = app.kept_flags(KEPT).into_iter();
     arguments.extend(kept.filter(|flag| modules_in(flag).is_none()));
-    for line in Uvicorn.knobs().lines(app) {
+    for line in ABOUT.knobs.lines(app) {
         arguments.extend(line.split(' ').map(String::from));
     }
     arguments.push(format!("{MODULE}:app"));

@@ -19,13 +19,9 @@ struct Row {
     run_ms: f64,
     idle_ms: f64,
     stall_ms: f64,
-    #[serde(default)]
     method: Option<String>,
-    #[serde(default)]
     controller: Option<String>,
-    #[serde(default)]
     action: Option<String>,
-    #[serde(default)]
     puma_max_threads: Option<u16>,
     created_at: String,
 }

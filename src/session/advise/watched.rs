@@ -46,10 +46,9 @@ pub fn seen(
     stop: &StopSignal,
     tell: &mut dyn FnMut(Meanwhile),
 ) -> Result<Seen, AdviseError> {
-    let found = watch::find(subject)?;
-    let host = host::read_for(found.roots[0]);
+    let watched = Watched { probe: Some(socket.to_path_buf()), ..watch::find(subject)? };
+    let host = host::read_for(watched.roots[0]);
     let machine = host.machine(question.cores, question.memory);
-    let watched = Watched { probe: Some(socket.to_path_buf()), ..watch::watched(found) };
     let mut sampler = Sampler::start(watched, CoreChoice::Allowed);
     // Other apps on this machine may have loaded the same probe.
     sampler.hear_the_watched_alone();

@@ -6,7 +6,7 @@
 use super::sessions::Found;
 use crate::search::{at_other_times, of_failures, start_variance};
 use crate::stats::{Estimate, LogRatio};
-use crate::summary::compared::{Compared, KnownRatio};
+use crate::summary::compared::Compared;
 use crate::terms::{
     CapacityConclusion, CapacitySummary, CompareRefusal, FigureKind, FigureLeftOut, LoadOffered,
     LoadSummary, Side, Window,
@@ -91,8 +91,7 @@ fn figure(
         at_other_times(LogRatio::of_parts((of_b / of_a).ln(), &[a, b, starts], count))
     });
     let observations = [parts_a.len() as u64, parts_b.len() as u64];
-    let ratio = ratio.map(KnownRatio::from);
-    Ok(Compared { kind, a: of_a, b: of_b, ratio, change: None, within_blocks: false, observations })
+    Ok(Compared::apart(kind, [of_a, of_b], ratio, observations))
 }
 
 /// The logarithm of the mean over each stretch of the measured part.
@@ -121,14 +120,10 @@ fn spread(logs: &[f64]) -> Option<(f64, f64)> {
 
 /// Share of the requests that failed, with whether that changed beyond doubt.
 pub fn errors(a: &LoadSummary, b: &LoadSummary) -> Compared {
+    let both = [a.failed_share(), b.failed_share()];
     Compared {
-        kind: FigureKind::Errors,
-        a: a.failed_share(),
-        b: b.failed_share(),
-        ratio: None,
         change: Some(of_failures((a.due, a.failed()), (b.due, b.failed()))),
-        within_blocks: false,
-        observations: [a.due, b.due],
+        ..Compared::apart(FigureKind::Errors, both, None, [a.due, b.due])
     }
 }
 
@@ -165,15 +160,7 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
         let error = apart.error.hypot((2.0 * start_variance()).sqrt());
         at_other_times(LogRatio { error, ..apart })
     });
-    Ok(Compared {
-        kind: FigureKind::Capacity,
-        a: a.value,
-        b: b.value,
-        ratio: ratio.map(KnownRatio::from),
-        change: None,
-        within_blocks: false,
-        observations: [a.count, b.count],
-    })
+    Ok(Compared::apart(FigureKind::Capacity, [a.value, b.value], ratio, [a.count, b.count]))
 }
 
 #[cfg(test)]
@@ -181,6 +168,7 @@ mod tests {
     use super::*;
     use crate::report::Language;
     use crate::stats::Beside;
+    use crate::summary::compared::KnownRatio;
     use crate::terms::{
         Arrivals, LatencySummary, ShapeSummary, StageSummary, Standing, WindowLatency,
     };

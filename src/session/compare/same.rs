@@ -92,8 +92,8 @@ fn planned_otherwise(
     b: &Story,
     matters: fn(&PlannedValue) -> bool,
 ) -> Vec<[Option<PlannedValue>; 2]> {
-    let is_known = !a.plan.is_empty() && !b.plan.is_empty();
     let [a, b] = [a, b].map(|story| plan_records(&story.plan));
+    let is_known = !a.is_empty() && !b.is_empty();
     let found = if is_known { differing_values(&a, &b, matters) } else { Vec::new() };
     found.into_iter().map(|both| both.map(|value| value.cloned())).collect()
 }
@@ -120,7 +120,7 @@ fn are_alike(a: Bytes, b: Bytes) -> bool {
 
 /// A setting of the session's server.
 pub fn named(story: &Story, workers: u16, threads: u16) -> NamedSetting {
-    NamedSetting { workers, threads: story.has_threads.then_some(threads) }
+    NamedSetting { workers, threads: story.has_threads().then_some(threads) }
 }
 
 #[cfg(test)]

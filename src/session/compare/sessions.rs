@@ -6,7 +6,7 @@ use crate::model::Costs;
 use crate::report::Story;
 use crate::search::{Start, mean_rps, ratio_apart, ratio_in_blocks, starts};
 use crate::stats::{Estimate, LogRatio};
-use crate::summary::compared::{Compared, KnownRatio};
+use crate::summary::compared::Compared;
 use crate::terms::{Configuration, FigureKind, FigureLeftOut, Side, TrialPurpose, TrialSummary};
 
 /// One side: a session and the setting of it that is meant.
@@ -93,15 +93,10 @@ fn capacity_of(
     };
     let (of_a, of_b) = (of(a, Side::A, at_a)?, of(b, Side::B, at_b)?);
     let in_blocks = if is_one_session { ratio_in_blocks(&of_a, &of_b) } else { None };
-    Ok(Compared {
-        kind,
-        a: mean_rps(&of_a),
-        b: mean_rps(&of_b),
-        ratio: in_blocks.or_else(|| ratio_apart(&of_a, &of_b)).map(KnownRatio::from),
-        change: None,
-        within_blocks: in_blocks.is_some(),
-        observations: [of_a.len() as u64, of_b.len() as u64],
-    })
+    let ratio = in_blocks.or_else(|| ratio_apart(&of_a, &of_b));
+    let both = [mean_rps(&of_a), mean_rps(&of_b)];
+    let apart = Compared::apart(kind, both, ratio, [of_a.len() as u64, of_b.len() as u64]);
+    Ok(Compared { within_blocks: in_blocks.is_some(), ..apart })
 }
 
 /// How much more than the current setting the recommended one holds, in each.
@@ -113,15 +108,8 @@ pub fn gain(a: &Measured<'_>, b: &Measured<'_>) -> Found {
     };
     let missing = || FigureLeftOut::MissingOnOneSide { figure: FigureKind::Gain };
     let (a, b) = (known(a).ok_or_else(missing)?, known(b).ok_or_else(missing)?);
-    Ok(Compared {
-        kind: FigureKind::Gain,
-        a: a.value,
-        b: b.value,
-        ratio: LogRatio::of_estimates(&a, &b).map(KnownRatio::from),
-        change: None,
-        within_blocks: false,
-        observations: [1, 1],
-    })
+    let ratio = LogRatio::of_estimates(&a, &b);
+    Ok(Compared::apart(FigureKind::Gain, [a.value, b.value], ratio, [1, 1]))
 }
 
 /// Memory of all processes, the most that each start took.
@@ -170,15 +158,8 @@ fn plain(kind: FigureKind, a: &[f64], b: &[f64]) -> Found {
     if a.is_empty() || b.is_empty() {
         return Err(FigureLeftOut::NotMeasuredOnBoth { figure: kind });
     }
-    Ok(Compared {
-        kind,
-        a: mean(a),
-        b: mean(b),
-        ratio: LogRatio::plain(a, b).map(KnownRatio::from),
-        change: None,
-        within_blocks: false,
-        observations: [a.len() as u64, b.len() as u64],
-    })
+    let observations = [a.len() as u64, b.len() as u64];
+    Ok(Compared::apart(kind, [mean(a), mean(b)], LogRatio::plain(a, b), observations))
 }
 
 /// The geometric one, as ratios are made from logarithms.

@@ -10,7 +10,7 @@ use crate::terms::{Configuration, TrialPurpose, TrialSummary, Variant};
 /// Rates that differ by less than this share are one: what is sent is rounded.
 const SAME: f64 = 0.02;
 
-/// The loads of this setting at the rate that is nearest to this one; `None` without any.
+/// The valid loads of this setting at the rate that is nearest to this one; `None` without any.
 pub fn nearest(
     trials: &[TrialSummary],
     (configuration, variant): (Configuration, Variant),
@@ -20,7 +20,7 @@ pub fn nearest(
         let is_setting = trial.configuration == configuration && trial.variant == variant;
         // Over other connections than the plan's, or with a pod less than it has.
         let is_other = matches!(trial.purpose, TrialPurpose::Check | TrialPurpose::LostPod);
-        is_setting && !is_other && trial.failure.is_none()
+        is_setting && !is_other && trial.valid && trial.failure.is_none()
     };
     let looks: Vec<Look> = trials.iter().filter(is_of).filter_map(look).collect();
     together(&looks, rate_rps)

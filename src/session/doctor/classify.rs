@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::monitor::groups::Version;
 use crate::monitor::host::{Host, MemoryState};
-use crate::place::local::cgroup::Permission;
 use crate::terms::FindingState::{Bad, Ok, Warn};
 use crate::terms::{
-    BusiestProcess, Bytes, CoresQuota, Finding, FindingState, GroupPermission, LimitRefusal,
-    LocalPorts, MachineCheck, MemoryLeft, NoiseSpread, Priority, RefusedGroup,
+    BusiestProcess, Bytes, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts,
+    MachineCheck, MemoryLeft, NoiseSpread, Priority,
 };
 
 /// What the cores did while we did nothing.
@@ -110,27 +108,7 @@ pub(super) fn clock(source: &str) -> Finding {
     Finding { state, check: MachineCheck::ClockFound { source } }
 }
 
-pub(super) fn control_group(permission: Permission) -> Finding {
-    let of = |version| match version {
-        Version::One => 1,
-        Version::Two => 2,
-    };
-    let permission = match permission {
-        Permission::Both { version } => GroupPermission::Both { version: of(version) },
-        Permission::Without { version, missing } => GroupPermission::Without {
-            version: of(version),
-            missing: missing.into_iter().map(String::from).collect(),
-        },
-        Permission::Refused { version, tried } => {
-            let of_one = |(folder, why): (PathBuf, LimitRefusal)| RefusedGroup {
-                folder: folder.display().to_string(),
-                why,
-            };
-            let tried = tried.into_iter().map(of_one).collect();
-            GroupPermission::Refused { version: of(version), tried }
-        }
-        Permission::None => GroupPermission::None,
-    };
+pub(super) fn control_group(permission: GroupPermission) -> Finding {
     let state = match permission {
         GroupPermission::Both { .. } => Ok,
         _ => Warn,
@@ -201,6 +179,7 @@ mod tests {
     use super::*;
     use crate::monitor::groups::LimitAt;
     use crate::report::Language;
+    use crate::terms::{LimitRefusal, RefusedGroup};
 
     fn host(allowed: u16, quota: Option<f64>) -> Host {
         Host {
@@ -315,14 +294,13 @@ mod tests {
     #[test]
     fn groups_and_priority_that_are_refused_say_how_to_get_them() {
         let why = LimitRefusal::LimitRefused { error: "permission denied".into() };
-        let refused =
-            Permission::Refused { version: Version::Two, tried: vec![("/x".into(), why)] };
-        let found = control_group(refused);
+        let tried = vec![RefusedGroup { folder: "/x".into(), why }];
+        let found = control_group(GroupPermission::Refused { version: 2, tried });
         assert_eq!(found.state, Warn);
         let said = Language::DATA.say_finding(&found.check);
         assert!(said.figure.contains("(/x: permission denied)"), "{said:?}");
         assert!(said.advice.contains("systemd-run"), "{said:?}");
-        assert_eq!(control_group(Permission::Both { version: Version::One }).state, Ok);
+        assert_eq!(control_group(GroupPermission::Both { version: 1 }).state, Ok);
         assert_eq!(priority(Priority::Normal).state, Warn);
         assert_eq!(priority(Priority::RealTime).state, Ok);
     }

@@ -4,6 +4,9 @@ use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::stats::{median, quantile};
 use crate::terms::NoiseSpread;
 
 const REPEATS: usize = 21;
@@ -25,29 +28,16 @@ pub(super) fn spread(cores: &[u16], budget: Duration) -> Option<NoiseSpread> {
 
 /// From seconds by core and repeat.
 fn spread_of(times: &[Vec<f64>]) -> Option<NoiseSpread> {
-    let sorted: Vec<Vec<f64>> = times.iter().map(|times| in_order(times)).collect();
-    let medians = in_order(&sorted.iter().map(|times| quantile(times, 0.5)).collect::<Vec<_>>());
+    let medians: Vec<f64> = times.iter().filter_map(|times| median(times)).collect();
     let spread =
-        |times: &Vec<f64>| (quantile(times, 0.9) - quantile(times, 0.1)) / quantile(times, 0.5);
-    let within = in_order(&sorted.iter().map(spread).collect::<Vec<_>>());
+        |times: &Vec<f64>| Some((quantile(times, 0.9)? - quantile(times, 0.1)?) / median(times)?);
+    let within: Vec<f64> = times.iter().filter_map(spread).collect();
     Some(NoiseSpread {
-        within_ratio: quantile(&within, 0.5),
-        between_ratio: medians.last()? / medians.first()? - 1.0,
+        within_ratio: median(&within)?,
+        between_ratio: quantile(&medians, 1.0)? / quantile(&medians, 0.0)? - 1.0,
         cores: times.len() as u32,
         repeats: times.first()?.len() as u32,
     })
-}
-
-fn in_order(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-}
-
-/// Of values in order; 0 when there are none.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let index = (sorted.len().saturating_sub(1) as f64 * share).round() as usize;
-    sorted.get(index).copied().unwrap_or(0.0)
 }
 
 /// How many rounds take about this long here.
@@ -79,11 +69,13 @@ fn seconds_for(rounds: u64) -> f64 {
 
 /// Pins the calling thread.
 fn pin_to(core: u16) -> Option<()> {
-    let mut mask = [0u64; 128];
-    *mask.get_mut(usize::from(core / 64))? = 1 << (core % 64);
-    let size = std::mem::size_of_val(&mask);
-    // SAFETY: the kernel reads at most the given length of a buffer of that length.
-    (unsafe { libc::sched_setaffinity(0, size, mask.as_ptr().cast()) } == 0).then_some(())
+    let core = usize::from(core);
+    if core >= CpuSet::MAX_CPU {
+        return None;
+    }
+    let mut set = CpuSet::new();
+    set.set(core);
+    sched_setaffinity(None, &set).ok()
 }
 
 #[cfg(test)]

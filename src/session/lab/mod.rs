@@ -25,7 +25,7 @@ use self::site::Site;
 pub use crate::lab::Lab;
 use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
-use crate::place::PlaceError;
+use crate::place::{Offer, PlaceError};
 use crate::report::Language;
 use crate::terms::{
     Configuration, LabEntry, LabEvent, LabFailure, LabResult, LabRun, Offered, Rate, Stated,
@@ -180,13 +180,15 @@ fn observe(
         configuration: Configuration { workers: setting.workers, threads: setting.threads },
         variant: Variant::AS_IT_IS,
         fresh_start: is_fresh,
-        offered,
-        warm_up: Duration::from_secs(course.warm_up_s.into()),
-        duration: Duration::from_secs(course.duration_s.into()),
-        seed: u64::from(setting.repeat),
+        offer: Offer {
+            offered,
+            warm_up: Duration::from_secs(course.warm_up_s.into()),
+            duration: Duration::from_secs(course.duration_s.into()),
+            seed: u64::from(setting.repeat),
+            connection: None,
+            pods_away: 0,
+        },
         latency_limit: None,
-        connection: None,
-        pods_away: 0,
     };
     Ok(match site.place(planned)?.run(&order)? {
         Outcome::Recorded(record) => Ok(record),

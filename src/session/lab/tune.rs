@@ -17,8 +17,8 @@ use crate::session::load::{Asked, LoadVerbError, Shape};
 use crate::session::local;
 use crate::session::tune::TuneError;
 use crate::terms::{
-    Arrivals, BootFailure, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate,
-    SessionState, StopSignal,
+    Arrivals, BootFailure, Configuration, LabPair, LabTune, LabTuneEvent, Rate, SessionState,
+    StopSignal,
 };
 
 /// Time for one search of a capacity.
@@ -66,7 +66,7 @@ pub fn run(
         LabError::Definition { message: "lab.toml: the article's setting has no workers".into() }
     })?;
     let decision = ended.result.decision.as_ref();
-    let chosen = decision.and_then(|it| lab::choice(it.workers, it.threads));
+    let chosen = decision.and_then(|it| Configuration::new(it.workers, it.threads).ok());
     let mut pairs = Vec::new();
     if let Some(chosen) = chosen {
         tell(LabTuneEvent::Chose { chosen, article });
@@ -84,7 +84,7 @@ pub fn run(
         equivalent: decision
             .iter()
             .flat_map(|it| &it.equivalent)
-            .filter_map(|it| lab::choice(it.workers, it.threads))
+            .filter_map(|it| Configuration::new(it.workers, it.threads).ok())
             .collect(),
         article,
         tune_s,
@@ -153,13 +153,13 @@ fn measure_again(
     site: &mut Site,
     plan: &Plan,
     options: &TuneOptions<'_>,
-    (chosen, article): (LabChoice, LabChoice),
+    (chosen, article): (Configuration, Configuration),
     tell: &mut dyn FnMut(LabTuneEvent<'_>),
 ) -> Result<Vec<LabPair>, LabError> {
     let mut pairs = Vec::new();
     for index in 0..options.pairs {
-        let mut of = |choice: LabChoice| {
-            capacity_of(lab, site, plan, choice, u64::from(index), &options.stop)
+        let mut of = |setting: Configuration| {
+            capacity_of(lab, site, plan, setting, u64::from(index), &options.stop)
         };
         let pair = match index % 2 {
             0 => {
@@ -182,13 +182,12 @@ fn capacity_of(
     lab: &Lab,
     site: &mut Site,
     plan: &Plan,
-    choice: LabChoice,
+    setting: Configuration,
     seed: u64,
     stop: &StopSignal,
 ) -> Result<Option<f64>, LabError> {
-    let configuration = Configuration { workers: choice.workers, threads: choice.threads };
     let place = site.place_for(&plan.targets)?;
-    match place.start(configuration)? {
+    match place.start(setting)? {
         Started::Ready { .. } => {}
         Started::Failed(failure) => return Err(not_up(failure)),
     }

@@ -6,40 +6,26 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::asked::ClusterAsked;
+use super::asked::{ClusterAsked, FleetAsked};
 use super::error::LoadVerbError;
-use crate::fleet::{Gathered, Relay};
+use crate::fleet::{Gathered, Relay, identifier};
 use crate::place::kubernetes::{self, Api, Fleet, Order, PodOf, Said};
 use crate::terms::{ClusterDoubt, LiveSecond, LoadSecond, StopRequest, StopSignal};
 
 /// Beside the load's own length and the time to gather: for pods to come up and to end.
 const AROUND: Duration = Duration::from_secs(600);
 
-/// How many generators, how long the load takes at most, and where.
-pub struct Sending<'a> {
-    pub generators: u16,
-    pub length: Duration,
-    pub within: Duration,
-    /// Of a request.
-    pub timeout: Duration,
-    pub namespace: &'a str,
-    /// Tells it from other runs.
-    pub run: &'a str,
-    pub token: &'a str,
-}
-
 /// Has pods send the load, and hands on its seconds; and whether they shared a node with the app,
-/// as far as its pods are known.
+/// as far as its pods are known. `within`: to gather.
 pub fn collect(
     api: &dyn Api,
-    asked: &ClusterAsked,
-    sending: &Sending<'_>,
+    order: Order,
+    within: Duration,
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     second: &mut dyn FnMut(LoadSecond),
 ) -> Result<(Gathered, Option<ClusterDoubt>), LoadVerbError> {
-    let order = order(asked, sending);
-    let mut fleet = Fleet::begin(api, order, sending.within, stop, &mut |_| Ok(()))?;
+    let mut fleet = Fleet::begin(api, order, within, stop, &mut |_| Ok(()))?;
     let mut is_told = false;
     while let Some(next) = fleet.next_said()? {
         if stop.requested() == StopRequest::Now {
@@ -66,27 +52,34 @@ pub fn collect(
     Err(LoadVerbError::Pods { why })
 }
 
-fn order(asked: &ClusterAsked, sending: &Sending<'_>) -> Order {
+/// What pods in that namespace are to send: a load that takes at most `length`, a request of it at
+/// most `timeout`.
+pub fn order(
+    pods: &ClusterAsked,
+    asked: &FleetAsked,
+    (length, timeout): (Duration, Duration),
+    namespace: &str,
+) -> Result<Order, LoadVerbError> {
     // Once for the pods to run, and once more for the generators to join the collector, which is to
     // say itself that they don't.
-    let gathering = sending.within.saturating_mul(2);
-    Order {
-        namespace: sending.namespace.to_string(),
-        run: sending.run.to_string(),
-        generators: sending.generators,
+    let gathering = asked.within.saturating_mul(2);
+    Ok(Order {
+        namespace: namespace.to_string(),
+        run: identifier()?,
+        generators: asked.generators,
         pod: PodOf {
-            image: asked.image.clone(),
-            pull_policy: asked.pull_policy.clone(),
-            cpus: asked.cpus,
-            memory_bytes: asked.memory.0,
-            deadline: sending.length.saturating_add(gathering).saturating_add(AROUND),
-            grace: sending.timeout.saturating_add(kubernetes::GRACE),
-            away_from: asked.away_from.iter().cloned().collect::<BTreeMap<_, _>>(),
+            image: pods.image.clone(),
+            pull_policy: pods.pull_policy.clone(),
+            cpus: pods.cpus,
+            memory_bytes: pods.memory.0,
+            deadline: length.saturating_add(gathering).saturating_add(AROUND),
+            grace: timeout.saturating_add(kubernetes::GRACE),
+            away_from: pods.away_from.iter().cloned().collect::<BTreeMap<_, _>>(),
         },
-        arguments: asked.arguments.clone(),
-        files: asked.files.iter().cloned().collect(),
-        token: sending.token.to_string(),
+        arguments: pods.arguments.clone(),
+        files: pods.files.iter().cloned().collect(),
+        token: identifier()?,
         orders: None,
-        on_loss: asked.on_loss,
-    }
+        on_loss: pods.on_loss,
+    })
 }

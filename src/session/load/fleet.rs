@@ -1,10 +1,10 @@
 //! A load that several programs send together: who collects, who joins, and what of it is doubted.
 //!
-//! In: what was typed, and the load that all were given alike. Out: what was gathered.
+//! In: what was typed, and the load that all were given alike. Out: a collector, and what is
+//! doubted.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -12,42 +12,13 @@ use ring::digest::{Context, SHA256};
 
 use super::asked::{FleetAsked, Role};
 use super::error::LoadVerbError;
-use crate::fleet::{self, Collector, FleetError, ForHosts, Gate, Gathered, Membership, OnLoss};
+use crate::fleet::{Collector, FleetError, ForHosts, Gate, OnLoss};
 use crate::load::LoadSpec;
 use crate::load::shape::Shape;
-use crate::terms::{
-    FleetMember, GeneratorDoubt, LiveSecond, LoadSecond, MemberSummary, Rate, StopSignal, Warning,
-};
+use crate::terms::{FleetMember, GeneratorDoubt, MemberSummary, Rate, StopSignal, Warning};
 
 /// Generators that begin further apart than this don't send one load.
 const APART: Duration = Duration::from_millis(50);
-
-/// Joins the program that collects there, and sends this part of its loads. Returns how many.
-pub(super) fn join(
-    spec: &LoadSpec,
-    asked: &FleetAsked,
-    (collector, is_own): (&str, bool),
-    stop: &StopSignal,
-) -> Result<u32, LoadVerbError> {
-    let (collector, patience) = (collector.to_string(), asked.within);
-    let gate = if is_own { Gate::of_own(&asked.token) } else { gate(spec, asked) };
-    let membership = Membership { collector, gate, patience };
-    Ok(fleet::join(spec, &membership, stop)?)
-}
-
-/// Waits for the generators, has them send the load, and hands on its seconds.
-pub(super) fn collect(
-    spec: &LoadSpec,
-    asked: &FleetAsked,
-    stop: &StopSignal,
-    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    second: &mut dyn FnMut(LoadSecond),
-) -> Result<Gathered, LoadVerbError> {
-    let mut collector = gather(spec, asked, stop, &mut |_| ())?;
-    let gathered = collector.send(spec.loops, None, stop, watch, second);
-    collector.dismiss();
-    Ok(gathered?)
-}
 
 /// Waits for the generators; `joined` is told again and again how many are there.
 pub(super) fn gather(
@@ -84,7 +55,7 @@ fn bound(listen: SocketAddr) -> io::Result<TcpListener> {
 
 /// All must send the same load. Where it goes is not compared: names lead to other addresses
 /// elsewhere.
-fn gate(spec: &LoadSpec, asked: &FleetAsked) -> Gate {
+pub(super) fn gate(spec: &LoadSpec, asked: &FleetAsked) -> Gate {
     let (shape, length) = (&spec.shape, (spec.warm_up, spec.length));
     let how = (spec.connection, spec.closing, spec.protocol, spec.timeout, spec.keeps_cookies);
     // Only a digest of it leaves: queries, headers and bodies may be secret.
@@ -230,7 +201,7 @@ mod tests {
         let codes = |members: &[FleetMember]| {
             let (warnings, holds) = doubts(members, &collecting(OnLoss::End));
             assert!(holds);
-            warnings.iter().map(|warning| warning.code().to_string()).collect::<Vec<_>>()
+            warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>()
         };
         assert!(codes(&[member(3, 2, None), member(40, 20, None)]).is_empty());
         assert_eq!(codes(&[member(0, 2, None), member(45, 20, None)]), ["generators_apart"]);

@@ -9,13 +9,12 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::asked::{ClusterAsked, FleetAsked, Role};
-use super::cluster::{self, Sending};
 use super::error::LoadVerbError;
 use super::prepared::{Finished, Prepared};
 use super::receivers::{Receivers, Seconds};
-use super::{fleet, tls};
+use super::{cluster, fleet, tls};
 use crate::fleet::{
-    Collector, FleetError, ForHosts, Gathered, Offer, Orders, Relay, gather_hosts, identifier,
+    Collector, FleetError, Gate, Gathered, Membership, Offer, Orders, Relay, gather_hosts,
 };
 use crate::load::Length;
 use crate::session::cluster::connect;
@@ -35,7 +34,10 @@ pub fn join(prepared: &Prepared, stop: &StopSignal) -> Result<u32, LoadVerbError
     else {
         return Err(LoadVerbError::Usage("it is not asked to join others (--join)".into()));
     };
-    fleet::join(&prepared.to_who_listens(), asked, (collector, *is_own), stop)
+    let spec = prepared.to_who_listens();
+    let gate = if *is_own { Gate::of_own(&asked.token) } else { fleet::gate(&spec, asked) };
+    let membership = Membership { collector: collector.clone(), gate, patience: asked.within };
+    Ok(crate::fleet::join(&spec, &membership, stop)?)
 }
 
 /// Has generators send the load, and adds up what they record.
@@ -58,10 +60,19 @@ pub(super) fn run(
     };
     let (gathered, shared) = match &asked.role {
         Role::Pods(pods) => in_pods(prepared, (asked, pods), stop, &mut watch, &mut second)?,
-        Role::Hosts(hosts) => {
-            (on_hosts(prepared, (asked, hosts), stop, &mut watch, &mut second)?, None)
+        role => {
+            // The hosts' generators end when they are dropped.
+            let (mut collector, _hosts) = match role {
+                Role::Hosts(hosts) => {
+                    let (collector, hosts) = gather_hosts(hosts, asked.within, stop)?;
+                    (collector, Some(hosts))
+                }
+                _ => (fleet::gather(&prepared.spec, asked, stop, &mut |_| ())?, None),
+            };
+            let gathered = collector.send(prepared.spec.loops, None, stop, &mut watch, &mut second);
+            collector.dismiss();
+            (gathered?, None)
         }
-        _ => (fleet::collect(&prepared.spec, asked, stop, &mut watch, &mut second)?, None),
     };
     let Gathered { run, generators } = gathered;
     let (mut summary, all) = seconds.fold.finish(&run);
@@ -184,20 +195,6 @@ fn relay_one(
     Ok(())
 }
 
-/// Has other hosts send it.
-fn on_hosts(
-    prepared: &Prepared,
-    (asked, hosts): (&FleetAsked, &ForHosts),
-    stop: &StopSignal,
-    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    second: &mut dyn FnMut(LoadSecond),
-) -> Result<Gathered, LoadVerbError> {
-    let (mut collector, _hosts) = gather_hosts(hosts, asked.within, stop)?;
-    let gathered = collector.send(prepared.spec.loops, None, stop, watch, second);
-    collector.dismiss();
-    Ok(gathered?)
-}
-
 /// Has pods of a cluster send it; and whether they shared a node with the app.
 fn in_pods(
     prepared: &Prepared,
@@ -213,15 +210,7 @@ fn in_pods(
     };
     let (context, namespace) = (pods.context.as_deref(), pods.namespace.as_deref());
     let found = connect(context, namespace, pods.is_confirmed)?;
-    let (run, token) = (identifier()?, identifier()?);
-    let sending = Sending {
-        generators: asked.generators,
-        length: length + prepared.spec.timeout,
-        within: asked.within,
-        timeout: prepared.spec.timeout,
-        namespace: &found.namespace,
-        run: &run,
-        token: &token,
-    };
-    cluster::collect(&*found.api, pods, &sending, stop, watch, second)
+    let timeout = prepared.spec.timeout;
+    let order = cluster::order(pods, asked, (length + timeout, timeout), &found.namespace)?;
+    cluster::collect(&*found.api, order, asked.within, stop, watch, second)
 }

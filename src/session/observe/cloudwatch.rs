@@ -1,21 +1,22 @@
 //! What Amazon CloudWatch recorded of target groups behind an application load balancer, or of all
 //! that is behind one.
 //!
-//! In: a name and blocks of time. Out: p95, throughput and errors of each. AWS's own command asks,
-//! with its own credentials and region.
+//! In: the question, whose sides are names. Out: p95, throughput and errors of each, and what there
+//! is to say of them. AWS's own command asks, with its own credentials and region.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use thiserror::Error;
 
-use super::counted::{self, Counted};
-use super::range::{Blocks, Range};
+use super::blocks::blocks;
+use super::counted::{self, Counted, UNSEEN};
+use super::question::{ObserveError, Question, Recorded};
+use super::range::Blocks;
 use crate::observe::Observed;
+use crate::place::ecs::ask;
 use crate::place::ecs::cloudwatch::{GET_DATA, Metric, SERVICE, data_request, points};
-use crate::place::ecs::{AwsError, ask};
 use crate::report::outside::line;
-use crate::terms::{CompareNote, Side};
+use crate::terms::{CompareNote, FigureLeftOut, Side};
 
 const NAMESPACE: &str = "AWS/ApplicationELB";
 /// From the request's leaving the load balancer to the reply's head, seconds.
@@ -30,72 +31,51 @@ const ASKED: [(&str, &str, &str); 3] = [
 const MINUTE_S: i64 = 60;
 /// Names that are shown where none fits.
 const MOST_SHOWN: usize = 8;
-/// Why it does not tell what was asked for.
-#[derive(Debug, Error)]
-pub enum CloudWatchError {
-    #[error(transparent)]
-    Aws(#[from] AwsError),
-    #[error(
-        "{side}: CloudWatch knows no target group and no load balancer called '{name}', of the \
-         last two weeks and in the region that the aws command asks; {}",
-        there_are(.there)
-    )]
-    Unknown { side: Side, name: String, there: Vec<String> },
-    #[error("{side}: '{name}' may be {}; say which", .may_be.join(" or "))]
-    Ambiguous { side: Side, name: String, may_be: Vec<String> },
-    #[error(
-        "CloudWatch has no request of {side} ({name}) in {range}; it keeps minutes for 15 days, \
-         five minutes for 63 days and hours for 455"
-    )]
-    Nothing { side: Side, name: String, range: Range },
-    #[error("CloudWatch keeps whole minutes; give --block so many, such as 5m")]
-    Block,
-}
 
-fn there_are(names: &[String]) -> String {
-    match names {
-        [] => "there are none with metrics".to_string(),
-        names => format!("there are {}", names.join(", ")),
-    }
-}
-
-impl CloudWatchError {
-    /// The user's to mend on the command line.
-    pub fn is_usage(&self) -> bool {
-        !matches!(self, Self::Aws(_))
-    }
+/// Reads both sides.
+///
+/// # Errors
+/// AWS says no, has no such target group or balancer, or counted no request of it.
+pub fn of_balancer(
+    question: &Question,
+    now_s: i64,
+) -> Result<([Blocks; 2], Recorded), ObserveError> {
+    let (both, mut notes) = blocks(question, now_s, None)?;
+    let there = list()?;
+    let name_b = question.b.as_ref().unwrap_or(&question.a);
+    // Both names before anything is asked for that takes longer.
+    let (of_a, of_b) = (find(&there, Side::A, &question.a)?, find(&there, Side::B, name_b)?);
+    let (a, of_it) = read((Side::A, of_a), both[0])?;
+    let (b, of_other) = read((Side::B, of_b), both[1])?;
+    notes.extend(of_it.into_iter().chain(of_other));
+    let left_out = UNSEEN.map(|figure| FigureLeftOut::NotAtLoadBalancer { figure }).into();
+    Ok((both, Recorded { a, b, left_out, notes }))
 }
 
 /// What has metrics of its own: its name, and the dimensions that tell it from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Balanced {
+struct Balanced {
     name: String,
     dimensions: Value,
 }
 
 /// All that has response times.
-///
-/// # Errors
-/// AWS says no.
-pub fn list() -> Result<Vec<Balanced>, CloudWatchError> {
+fn list() -> Result<Vec<Balanced>, ObserveError> {
     let arguments = ["--namespace", NAMESPACE, "--metric-name", RESPONSE_TIME];
     Ok(balanced(&ask((SERVICE, "list-metrics"), &arguments, None)?))
 }
 
 /// What was recorded of one, in blocks of whole minutes, and what was remarked of that.
-///
-/// # Errors
-/// AWS says no, or no request was counted.
-pub fn read(
+fn read(
     (side, of): (Side, &Balanced),
     blocks: Blocks,
-) -> Result<(Observed, Vec<CompareNote>), CloudWatchError> {
+) -> Result<(Observed, Vec<CompareNote>), ObserveError> {
     if blocks.block_s % MINUTE_S != 0 {
-        return Err(CloudWatchError::Block);
+        return Err(ObserveError::CloudWatchBlock);
     }
     let answer = ask(GET_DATA, &[], Some(&request(of, blocks)))?;
     let nothing =
-        || CloudWatchError::Nothing { side, name: of.name.clone(), range: blocks.range() };
+        || ObserveError::CloudWatchNothing { side, name: of.name.clone(), range: blocks.range() };
     Ok((observed(&answer, blocks).ok_or_else(nothing)?, remarks(&answer)))
 }
 
@@ -124,14 +104,7 @@ fn of_dimensions(dimensions: &Value) -> Option<Balanced> {
 }
 
 /// By its name, by what CloudWatch calls it (`targetgroup/NAME/ID`, `app/NAME/ID`) or by its ARN.
-///
-/// # Errors
-/// There is none of that name, or several are.
-pub fn find<'a>(
-    there: &'a [Balanced],
-    side: Side,
-    name: &str,
-) -> Result<&'a Balanced, CloudWatchError> {
+fn find<'a>(there: &'a [Balanced], side: Side, name: &str) -> Result<&'a Balanced, ObserveError> {
     let is_called = |one: &&Balanced| {
         let of_arn = [":", "/"].map(|before| format!("{before}{}", one.name));
         one.name == name
@@ -144,11 +117,11 @@ pub fn find<'a>(
         [one] => Ok(one),
         [] => {
             let there = there.iter().map(|one| one.name.clone()).take(MOST_SHOWN).collect();
-            Err(CloudWatchError::Unknown { side, name, there })
+            Err(ObserveError::Unknown { side, name, there })
         }
         several => {
             let may_be = several.iter().map(|one| one.name.clone()).collect();
-            Err(CloudWatchError::Ambiguous { side, name, may_be })
+            Err(ObserveError::Ambiguous { side, name, may_be })
         }
     }
 }

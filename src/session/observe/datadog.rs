@@ -1,20 +1,21 @@
-//! What Datadog's tracing counted, in blocks.
+//! What Datadog's tracing counted of both sides, in blocks.
 //!
-//! In: two scopes, such as `service:web,version:2`, and blocks of time. Out: p95, throughput and
-//! errors of each. Of requests an application's own tracer makes a distribution and two counts,
-//! named after the operation (Datadog's documentation, "Trace Metrics"); percentiles are of all
-//! requests of a block together, on all hosts.
+//! In: the question, whose sides are scopes such as `service:web,version:2`. Out: p95, throughput
+//! and errors of each, and what there is to say of them. Of requests an application's own tracer
+//! makes a distribution and two counts, named after the operation (Datadog's documentation, "Trace
+//! Metrics"); percentiles are of all requests of a block together, on all hosts.
 
 use serde_json::Value;
-use thiserror::Error;
 
-use super::asked::{Api, AskError, Tell};
-use super::counted::{Counted, observed};
+use super::asked::{Api, Tell};
+use super::blocks::blocks;
+use super::counted::{Counted, UNSEEN, observed};
 use super::metrics::Named;
-use super::range::{Blocks, Range};
+use super::question::{ObserveError, Question, Recorded};
+use super::range::Blocks;
 use crate::http_client::Peer;
 use crate::observe::Observed;
-use crate::terms::{FigureKind, Side};
+use crate::terms::{FigureKind, FigureLeftOut, Side};
 
 /// Distributions of requests' times by the tracers of Rack, Django, Flask, FastAPI, of PHP and
 /// Node, and of Express.
@@ -28,87 +29,67 @@ const OPERATIONS: [&str; 6] = [
 ];
 /// One query gives at most 1,500 points a series (Datadog's documentation).
 const MOST_POINTS: usize = 1_000;
-/// Why it does not tell what was asked for.
-#[derive(Debug, Error)]
-pub enum DatadogError {
-    #[error(transparent)]
-    Asked(#[from] AskError),
-    #[error(
-        "{side}: '{scope}' is no scope; write what stands between the braces of a query, such as \
-         service:web,version:2"
-    )]
-    Scope { side: Side, scope: String },
-    #[error(
-        "Datadog is asked for response times alone; of --metric only latency=trace.NAME is for it"
-    )]
-    Figure,
-    #[error(
-        "Datadog has no request of {side} ({scope}) in {range} by the name {}; --metric \
-         latency=trace.NAME names another operation",
-        .names.join(", ")
-    )]
-    Nothing { side: Side, scope: String, range: Range, names: Vec<String> },
-    #[error("Datadog keeps {there} s together in that range; give --block {there}s, or longer")]
-    Block { there: i64 },
-}
 
-impl DatadogError {
-    /// The user's to mend on the command line.
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Asked(error) => error.is_usage(),
-            _ => true,
-        }
+/// Reads both sides.
+///
+/// # Errors
+/// Datadog is not reached, says no, or counted no request of a side; a scope is none.
+pub fn of_traces(
+    question: &Question,
+    (peer, tell): (Peer, Tell),
+    named: &[Named],
+    now_s: i64,
+) -> Result<([Blocks; 2], Recorded), ObserveError> {
+    let names = names(named)?;
+    let (both, notes) = blocks(question, now_s, None)?;
+    let scope_b = question.b.as_ref().unwrap_or(&question.a);
+    let sides = [(Side::A, &question.a, both[0]), (Side::B, scope_b, both[1])];
+    for (side, scope, _) in sides {
+        check(side, scope)?;
     }
+    let (a, b) = Datadog::new(peer, tell).read_both(sides, &names)?;
+    let left_out = UNSEEN.map(|figure| FigureLeftOut::NotInTraces { figure }).into();
+    Ok((both, Recorded { a, b, left_out, notes }))
 }
 
 /// The names that are looked for.
-///
-/// # Errors
-/// One is for another figure.
-pub fn names(named: &[Named]) -> Result<Vec<String>, DatadogError> {
+fn names(named: &[Named]) -> Result<Vec<String>, ObserveError> {
     match named {
         [] => Ok(OPERATIONS.map(String::from).into()),
         [one] if one.figure == FigureKind::LatencyP95 => Ok(vec![one.name.clone()]),
-        _ => Err(DatadogError::Figure),
+        _ => Err(ObserveError::Figure),
     }
 }
 
 /// A scope that ends within its braces.
-///
-/// # Errors
-/// It does not.
-pub fn check(side: Side, scope: &str) -> Result<(), DatadogError> {
+fn check(side: Side, scope: &str) -> Result<(), ObserveError> {
     let is_odd = |c: char| c.is_control() || "{}".contains(c);
     match scope.trim().is_empty() || scope.contains(is_odd) {
-        true => Err(DatadogError::Scope { side, scope: scope.escape_debug().to_string() }),
+        true => Err(ObserveError::Scope { side, scope: scope.escape_debug().to_string() }),
         false => Ok(()),
     }
 }
 
-pub struct Datadog {
+struct Datadog {
     api: Api,
 }
 
 /// A side, its scope, and what is asked of it.
-pub type Asked<'a> = (Side, &'a String, Blocks);
+type Asked<'a> = (Side, &'a String, Blocks);
 
 impl Datadog {
-    pub fn new(peer: Peer, tell: Tell) -> Self {
+    fn new(peer: Peer, tell: Tell) -> Self {
         let hint = "DD_SITE is the site of your account, such as datadoghq.eu";
         Self { api: Api { peer, who: "Datadog", hint, tell } }
     }
 
     /// Both sides by the first operation that both have requests of.
-    ///
-    /// # Errors
-    /// It is not reached, says no, or counted no request of a side.
-    pub fn read_both(
+    fn read_both(
         &self,
         [a, b]: [Asked<'_>; 2],
         names: &[String],
-    ) -> Result<(Observed, Observed), DatadogError> {
-        let nothing = |(side, scope, blocks): Asked<'_>| DatadogError::Nothing {
+    ) -> Result<(Observed, Observed), ObserveError> {
+        let nothing = |(side, scope, blocks): Asked<'_>| ObserveError::DatadogNothing {
             side,
             scope: scope.clone(),
             range: blocks.range(),
@@ -130,7 +111,7 @@ impl Datadog {
         &self,
         (_, scope, blocks): Asked<'_>,
         name: &str,
-    ) -> Result<Option<Observed>, DatadogError> {
+    ) -> Result<Option<Observed>, ObserveError> {
         let seconds = blocks.block_s;
         let count =
             |of: &str| format!("sum:{name}.{of}{{{scope}}}.as_count().rollup(sum, {seconds})");
@@ -144,7 +125,7 @@ impl Datadog {
     }
 
     /// A value a block.
-    fn values(&self, query: &str, blocks: Blocks) -> Result<Vec<Option<f64>>, DatadogError> {
+    fn values(&self, query: &str, blocks: Blocks) -> Result<Vec<Option<f64>>, ObserveError> {
         let mut values = vec![None; blocks.count];
         for first in (0..blocks.count).step_by(MOST_POINTS) {
             let last = blocks.count.min(first + MOST_POINTS);
@@ -157,13 +138,13 @@ impl Datadog {
         Ok(values)
     }
 
-    fn ask(&self, parameters: &[(&str, &str)]) -> Result<Value, DatadogError> {
+    fn ask(&self, parameters: &[(&str, &str)]) -> Result<Value, ObserveError> {
         let (status, answer) = self.api.get("/api/v1/query", parameters)?;
         self.granted(status, answer)
     }
 
     /// The answer, unless it says no.
-    fn granted(&self, status: u16, answer: Value) -> Result<Value, DatadogError> {
+    fn granted(&self, status: u16, answer: Value) -> Result<Value, ObserveError> {
         if answer["status"] == "ok" && status == 200 {
             return Ok(answer);
         }
@@ -180,10 +161,10 @@ impl Datadog {
 
 /// Points of the only series, at the beginnings of their blocks in milliseconds, in its own unit of
 /// time where it says one.
-fn fill(values: &mut [Option<f64>], answer: &Value, blocks: Blocks) -> Result<(), DatadogError> {
+fn fill(values: &mut [Option<f64>], answer: &Value, blocks: Blocks) -> Result<(), ObserveError> {
     let series = &answer["series"][0];
     if let Some(there) = series["interval"].as_i64().filter(|there| *there > blocks.block_s) {
-        return Err(DatadogError::Block { there });
+        return Err(ObserveError::DatadogBlock { there });
     }
     let unit = &series["unit"][0];
     let scale = unit["scale_factor"].as_f64().filter(|_| unit["family"] == "time").unwrap_or(1.0);

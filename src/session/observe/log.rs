@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::blocks::{BlocksOfBoth, blocks};
+use super::blocks::blocks;
 use super::counted::UNSEEN;
 use super::question::{ObserveError, Question, Recorded, When};
 use super::range::{Blocks, REQUESTS_LEAST, Range};
@@ -20,7 +20,7 @@ const LEFT_OUT_QUIET: f64 = 0.01;
 ///
 /// # Errors
 /// One cannot be read, says no response times, or has no request in its range.
-pub fn of_logs(question: &Question, now_s: i64) -> Result<(BlocksOfBoth, Recorded), ObserveError> {
+pub fn of_logs(question: &Question, now_s: i64) -> Result<([Blocks; 2], Recorded), ObserveError> {
     let a = read_served(Path::new(&question.a))?;
     let b = question.b.as_ref().map(|name| read_served(Path::new(name))).transpose()?;
     let of_b = b.as_ref().unwrap_or(&a);
@@ -29,15 +29,14 @@ pub fn of_logs(question: &Question, now_s: i64) -> Result<(BlocksOfBoth, Recorde
         let nothing = "the two access logs have no time in common".to_string();
         return Err(ObserveError::Usage(nothing));
     }
-    let (blocks, mut notes) = blocks(question, now_s, whole)?;
-    let [of, to] = blocks.each();
+    let (both, mut notes) = blocks(question, now_s, whole)?;
     let name_b = question.b.as_ref().unwrap_or(&question.a);
-    let recorded = [observed(&question.a, &a, of)?, observed(name_b, of_b, to)?];
+    let recorded = [observed(&question.a, &a, both[0])?, observed(name_b, of_b, both[1])?];
     let sides = [(Side::A, Some(&a)), (Side::B, b.as_ref())];
     notes.extend(sides.into_iter().filter_map(|(side, log)| left_out(side, log?)));
     let [a, b] = recorded;
     let left_out = UNSEEN.map(|figure| FigureLeftOut::NotInLog { figure }).into();
-    Ok((blocks, Recorded { a, b, left_out, notes }))
+    Ok((both, Recorded { a, b, left_out, notes }))
 }
 
 fn extent(log: &ServedLog) -> Option<Range> {

@@ -6,58 +6,11 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use thiserror::Error;
 
-use super::asked::{Api, AskError, Tell};
-use super::metrics::NoLatency;
+use super::asked::{Api, Tell};
+use super::question::ObserveError;
 use super::range::{Blocks, Range};
 use crate::http_client::Peer;
-use crate::terms::Side;
-
-/// Why it does not tell what was asked for.
-#[derive(Debug, Error)]
-pub enum PrometheusError {
-    #[error(transparent)]
-    Asked(#[from] AskError),
-    #[error(
-        "{side} has no series: nothing matches {{{selector}}} in {range}; try the selector in \
-         Prometheus' own page"
-    )]
-    NoSeries { side: Side, selector: String, range: Range },
-    #[error("{}", no_latency(.0))]
-    NoLatency(NoLatency),
-    #[error(
-        "{name} is there for {there} and not for the other side{}; --metric latency=NAME names one \
-         that both have", and_near(.near)
-    )]
-    OneSided { name: String, there: Side, near: Vec<String> },
-}
-
-fn and_near(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!(", which has {}", near.join(", ")) }
-}
-
-fn no_latency(NoLatency { wanted, near }: &NoLatency) -> String {
-    let what = match wanted {
-        Some(name) => format!("no series of A and B has the name {name}"),
-        None => "no metric of A and B that is known says how long requests took".to_string(),
-    };
-    let near = match near.is_empty() {
-        true => "none looks like one".to_string(),
-        false => format!("near it are {}", near.join(", ")),
-    };
-    format!("{what}; {near}; --metric latency=NAME names one")
-}
-
-impl PrometheusError {
-    /// The user's to mend on the command line.
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Asked(error) => error.is_usage(),
-            _ => true,
-        }
-    }
-}
 
 /// A Prometheus, and what it remarked so far.
 pub struct Prometheus {
@@ -77,23 +30,23 @@ impl Prometheus {
     }
 
     /// Its own time, in seconds since 1970.
-    pub fn now_s(&self) -> Result<f64, PrometheusError> {
+    pub fn now_s(&self) -> Result<f64, ObserveError> {
         let data = self.ask("query", &[("query", "time()")])?;
         number(&data["result"]).ok_or_else(|| self.api.stranger(200).into())
     }
 
     /// The names of a selector's series.
-    pub fn names(&self, selector: &str, range: Range) -> Result<BTreeSet<String>, PrometheusError> {
+    pub fn names(&self, selector: &str, range: Range) -> Result<BTreeSet<String>, ObserveError> {
         self.texts("label/__name__/values", &format!("{{{selector}}}"), range)
     }
 
     /// The labels that series have.
-    pub fn labels(&self, series: &str, range: Range) -> Result<BTreeSet<String>, PrometheusError> {
+    pub fn labels(&self, series: &str, range: Range) -> Result<BTreeSet<String>, ObserveError> {
         self.texts("labels", series, range)
     }
 
     /// The upper bounds of a classic histogram, in its unit, ascending, without the infinite one.
-    pub fn bounds(&self, series: &str, range: Range) -> Result<Vec<f64>, PrometheusError> {
+    pub fn bounds(&self, series: &str, range: Range) -> Result<Vec<f64>, ObserveError> {
         let texts = self.texts("label/le/values", series, range)?;
         let numbers = texts.iter().filter_map(|text| text.parse().ok());
         let mut bounds: Vec<f64> = numbers.filter(|bound: &f64| bound.is_finite()).collect();
@@ -106,7 +59,7 @@ impl Prometheus {
         path: &str,
         series: &str,
         range: Range,
-    ) -> Result<BTreeSet<String>, PrometheusError> {
+    ) -> Result<BTreeSet<String>, ObserveError> {
         let (from, to) = (range.from_s.to_string(), range.to_s.to_string());
         let data = self.ask(path, &[("match[]", series), ("start", &from), ("end", &to)])?;
         let texts = data.as_array().into_iter().flatten();
@@ -114,13 +67,13 @@ impl Prometheus {
     }
 
     /// One number at that time; `None` where there is none.
-    pub fn at(&self, query: &str, at_s: i64) -> Result<Option<f64>, PrometheusError> {
+    pub fn at(&self, query: &str, at_s: i64) -> Result<Option<f64>, ObserveError> {
         let data = self.ask("query", &[("query", query), ("time", &at_s.to_string())])?;
         Ok(number(&data["result"][0]["value"]))
     }
 
     /// What a query over the length of a block gives at the end of each.
-    pub fn blocks(&self, query: &str, blocks: Blocks) -> Result<Vec<Option<f64>>, PrometheusError> {
+    pub fn blocks(&self, query: &str, blocks: Blocks) -> Result<Vec<Option<f64>>, ObserveError> {
         let first = blocks.start_s + blocks.block_s;
         let data = self.ask(
             "query_range",
@@ -142,13 +95,13 @@ impl Prometheus {
         Ok(values)
     }
 
-    fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value, PrometheusError> {
+    fn ask(&self, path: &str, parameters: &[(&str, &str)]) -> Result<Value, ObserveError> {
         let (status, answer) = self.api.get(&format!("/api/v1/{path}"), parameters)?;
         self.data(status, answer)
     }
 
     /// The data in an answer.
-    fn data(&self, status: u16, mut answer: Value) -> Result<Value, PrometheusError> {
+    fn data(&self, status: u16, mut answer: Value) -> Result<Value, ObserveError> {
         if answer["status"] == "error" {
             let said = answer["error"].as_str().unwrap_or("no reason");
             return Err(self.api.refused(status, said).into());

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::cloudwatch::CloudWatchError;
-use super::datadog::DatadogError;
-use super::metrics::Named;
-use super::prometheus::PrometheusError;
+use super::asked::AskError;
+use super::metrics::{Named, NoLatency};
 use super::range::Range;
 use crate::observe::Observed;
+use crate::place::ecs::AwsError;
 use crate::plan::header::HeaderError;
 use crate::plan::traffic::InputError;
-use crate::session::load::LoadVerbError;
-use crate::terms::{CompareNote, FigureLeftOut};
+use crate::session::peer::PeerError;
+use crate::terms::{CompareNote, FigureLeftOut, Side};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -76,33 +75,88 @@ pub enum ObserveError {
     Log(#[from] InputError),
     #[error("--header: {0}")]
     Header(#[from] HeaderError),
-    #[error("{of}: {source}")]
-    Address {
-        /// The option or variable that says it.
-        of: &'static str,
-        source: LoadVerbError,
-    },
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+    #[error(transparent)]
+    Asked(#[from] AskError),
+    #[error(transparent)]
+    Aws(#[from] AwsError),
     #[error(
-        "--prometheus: {host} is at {address}, a public address; only this machine and private \
-         networks are asked, unless you say --allow-public"
+        "{side} has no series: nothing matches {{{selector}}} in {range}; try the selector in \
+         Prometheus' own page"
     )]
-    PublicAddress { host: String, address: std::net::IpAddr },
-    #[error(transparent)]
-    Prometheus(#[from] PrometheusError),
-    #[error(transparent)]
-    CloudWatch(#[from] CloudWatchError),
-    #[error(transparent)]
-    Datadog(#[from] DatadogError),
+    NoSeries { side: Side, selector: String, range: Range },
+    #[error("{}", no_latency(.0))]
+    NoLatency(NoLatency),
+    #[error(
+        "{name} is there for {there} and not for the other side{}; --metric latency=NAME names one \
+         that both have", and_near(.near)
+    )]
+    OneSided { name: String, there: Side, near: Vec<String> },
+    #[error(
+        "{side}: '{scope}' is no scope; write what stands between the braces of a query, such as \
+         service:web,version:2"
+    )]
+    Scope { side: Side, scope: String },
+    #[error(
+        "Datadog is asked for response times alone; of --metric only latency=trace.NAME is for it"
+    )]
+    Figure,
+    #[error(
+        "Datadog has no request of {side} ({scope}) in {range} by the name {}; --metric \
+         latency=trace.NAME names another operation",
+        .names.join(", ")
+    )]
+    DatadogNothing { side: Side, scope: String, range: Range, names: Vec<String> },
+    #[error("Datadog keeps {there} s together in that range; give --block {there}s, or longer")]
+    DatadogBlock { there: i64 },
+    #[error(
+        "{side}: CloudWatch knows no target group and no load balancer called '{name}', of the \
+         last two weeks and in the region that the aws command asks; {}",
+        there_are(.there)
+    )]
+    Unknown { side: Side, name: String, there: Vec<String> },
+    #[error("{side}: '{name}' may be {}; say which", .may_be.join(" or "))]
+    Ambiguous { side: Side, name: String, may_be: Vec<String> },
+    #[error(
+        "CloudWatch has no request of {side} ({name}) in {range}; it keeps minutes for 15 days, \
+         five minutes for 63 days and hours for 455"
+    )]
+    CloudWatchNothing { side: Side, name: String, range: Range },
+    #[error("CloudWatch keeps whole minutes; give --block so many, such as 5m")]
+    CloudWatchBlock,
+}
+
+fn no_latency(NoLatency { wanted, near }: &NoLatency) -> String {
+    let what = match wanted {
+        Some(name) => format!("no series of A and B has the name {name}"),
+        None => "no metric of A and B that is known says how long requests took".to_string(),
+    };
+    let near = match near.is_empty() {
+        true => "none looks like one".to_string(),
+        false => format!("near it are {}", near.join(", ")),
+    };
+    format!("{what}; {near}; --metric latency=NAME names one")
+}
+
+fn and_near(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!(", which has {}", near.join(", ")) }
+}
+
+fn there_are(names: &[String]) -> String {
+    match names {
+        [] => "there are none with metrics".to_string(),
+        names => format!("there are {}", names.join(", ")),
+    }
 }
 
 impl ObserveError {
     /// The user's to mend on the command line, rather than the environment's.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Prometheus(error) => error.is_usage(),
-            Self::CloudWatch(error) => error.is_usage(),
-            Self::Datadog(error) => error.is_usage(),
-            Self::Address { source, .. } => source.is_usage(),
+            Self::Peer(error) => error.is_usage(),
+            Self::Asked(error) => error.is_usage(),
+            Self::Aws(_) => false,
             _ => true,
         }
     }

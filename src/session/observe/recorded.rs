@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::blocks::{BlocksOfBoth, blocks};
+use super::blocks::blocks;
 use super::metrics::{Asked, ENDINGS, Metrics, Named, Shape, Times, counters, find, near};
-use super::prometheus::{Prometheus, PrometheusError};
+use super::prometheus::Prometheus;
 use super::question::{ObserveError, Question, Recorded};
 use super::range::{Blocks, Range};
 use crate::observe::Observed;
@@ -44,16 +44,16 @@ pub fn of_prometheus(
     prometheus: &Prometheus,
     named: &[Named],
     our_now_s: i64,
-) -> Result<(BlocksOfBoth, Recorded), ObserveError> {
+) -> Result<([Blocks; 2], Recorded), ObserveError> {
     let now_s = prometheus.now_s()?;
     let (both, mut notes) = blocks(question, now_s as i64, None)?;
     notes.extend(clocks_apart(now_s - our_now_s as f64));
     let sides = [
-        OneSide::new(Side::A, &question.a, both.a),
-        OneSide::new(Side::B, question.b.as_ref().unwrap_or(&question.a), both.b),
+        OneSide::new(Side::A, &question.a, both[0]),
+        OneSide::new(Side::B, question.b.as_ref().unwrap_or(&question.a), both[1]),
     ];
     let names = common_names(prometheus, &sides, named)?;
-    let metrics = find(&names, named).map_err(PrometheusError::NoLatency)?;
+    let metrics = find(&names, named).map_err(ObserveError::NoLatency)?;
     let mut recorded = Recorded { notes, ..Recorded::default() };
     recorded.left_out = absent(&metrics, &names, named);
     let counter = counter(prometheus, &sides[0], &names, &metrics.latency)?;
@@ -92,13 +92,13 @@ fn common_names(
     prometheus: &Prometheus,
     sides: &[OneSide<'_>; 2],
     named: &[Named],
-) -> Result<BTreeSet<String>, PrometheusError> {
+) -> Result<BTreeSet<String>, ObserveError> {
     let mut each = Vec::new();
     for one in sides {
         let names = prometheus.names(one.asked.selector, one.range())?;
         if names.is_empty() {
             let selector = one.asked.selector.to_string();
-            return Err(PrometheusError::NoSeries { side: one.side, selector, range: one.range() });
+            return Err(ObserveError::NoSeries { side: one.side, selector, range: one.range() });
         }
         each.push(names);
     }
@@ -107,11 +107,7 @@ fn common_names(
         let found =
             [(Side::A, 0, 1), (Side::B, 1, 0)].into_iter().find_map(|(there, has, lacks)| {
                 let name = find(&each[has], named).ok()?.latency.name;
-                Some(PrometheusError::OneSided {
-                    near: near(&each[lacks], Some(&name)),
-                    name,
-                    there,
-                })
+                Some(ObserveError::OneSided { near: near(&each[lacks], Some(&name)), name, there })
             });
         return found.map_or(Ok(common), Err);
     }
@@ -145,7 +141,7 @@ fn counter(
     one: &OneSide<'_>,
     names: &BTreeSet<String>,
     latency: &Times,
-) -> Result<Option<Counter>, PrometheusError> {
+) -> Result<Option<Counter>, ObserveError> {
     for counter in counters(names, latency) {
         let labels = prometheus.labels(&one.asked.series(&counter), one.range())?;
         if let Some(ending) = ENDINGS.into_iter().find(|(label, _)| labels.contains(*label)) {
@@ -160,7 +156,7 @@ fn observed(
     one: &OneSide<'_>,
     metrics: &Metrics,
     counter: Option<&Counter>,
-) -> Result<Observed, PrometheusError> {
+) -> Result<Observed, ObserveError> {
     let (asked, latency) = (one.asked, &metrics.latency);
     let p95 = asked.p95(latency).map(|query| (FigureKind::LatencyP95, query, latency.unit_s()));
     let mean = (latency.shape == Shape::Summary)
@@ -193,7 +189,7 @@ fn look_at_buckets(
     sides: &[OneSide<'_>; 2],
     latency: &Times,
     recorded: &mut Recorded,
-) -> Result<(), PrometheusError> {
+) -> Result<(), ObserveError> {
     let figure = FigureKind::LatencyP95;
     let series = sides[0].asked.series(&format!("{}_bucket", latency.name));
     let bounds = prometheus.bounds(&series, sides[0].range())?;

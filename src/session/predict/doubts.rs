@@ -65,7 +65,7 @@ fn too_few(
     settings.sort_unstable();
     settings.dedup();
     let is_alone_missing = story.trials.iter().all(|it| it.purpose != TrialPurpose::Unloaded);
-    let has_threads = story.has_threads && known.form != Form::EventLoop;
+    let has_threads = story.has_threads() && known.form != Form::EventLoop;
     let missing = match (settings.len(), is_alone_missing) {
         (_, true) => MissingTrial::OneClientAlone,
         (FEW.., false) => return None,
@@ -123,7 +123,7 @@ fn drift(known: &Measured, saturated: &[&TrialSummary]) -> Option<PredictionDoub
     let logs: Vec<f64> = known.fit.residuals.iter().map(|(_, ratio)| ratio.ln()).collect();
     let found = slope(&logs).filter(|_| logs.len() == saturated.len())?;
     let steps = (logs.len() - 1) as f64;
-    let whole = (found.per_step * steps).exp_m1();
+    let whole = (found.value * steps).exp_m1();
     let is_sure = found.high < 0.0 || found.low > 0.0;
     (is_sure && whole.abs() > DRIFTS).then_some(PredictionDoubt::NotSteady { change_ratio: whole })
 }
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_server_without_threads_to_choose_is_asked_for_workers() {
-        let story = Story { has_threads: false, ..session("unicorn 6.1.0", &[(2, 1)]) };
+        let story = Story { has_no_threads: true, ..session("unicorn 6.1.0", &[(2, 1)]) };
         assert_eq!(missing(&story), MissingTrial::SaturatedWorkers(4));
     }
 

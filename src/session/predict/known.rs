@@ -65,7 +65,7 @@ fn as_if_warm(story: &Story, alone: Observation) -> Observation {
 pub(super) fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Measured> {
     let program = story.server.split(' ').next().unwrap_or_default();
     let form = match server::find(program) {
-        Some(adapter) if adapter.is_event_loop(story.has_threads) => Form::EventLoop,
+        Some(adapter) if adapter.is_event_loop(story.has_threads()) => Form::EventLoop,
         Some(adapter) if adapter.is_known() => Form::Threads,
         _ => Form::Unknown(curve(story)),
     };

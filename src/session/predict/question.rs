@@ -8,8 +8,8 @@ use super::fleet::FleetQuestion;
 use crate::model::WhatIf;
 use crate::terms::{Bytes, Cores, OtherRequests, QuantileLimit, Rate, Slo, Wait};
 
-/// What is asked; what is `None` or empty is as it was measured.
-#[derive(Debug, Clone, PartialEq)]
+/// What is asked; what is `None` or empty is as it was measured, as all is by default.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Question {
     /// Each is predicted for.
     pub cores: Vec<Cores>,
@@ -33,24 +33,6 @@ pub struct Question {
 }
 
 impl Question {
-    /// What the session says as it was measured.
-    pub fn as_measured() -> Self {
-        Self {
-            cores: Vec::new(),
-            memory: None,
-            workers: None,
-            threads: None,
-            wait: Wait::Times(1.0),
-            others: Vec::new(),
-            rate: None,
-            slo: None,
-            is_simulated: false,
-            quantum: None,
-            without_generator: false,
-            fleet: None,
-        }
-    }
-
     /// The formulas know of no quantum and of no requests that differ.
     pub(super) fn is_played(&self) -> bool {
         self.is_simulated || self.quantum.is_some() || !self.others.is_empty()

@@ -49,7 +49,7 @@ pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
         _ => places.threads.clone(),
     };
     let all = expected(&known, places, &threads, goal);
-    let question = Question::as_measured();
+    let question = Question::default();
     let asked = question.what_if(goal, machine.cores);
     let capacities = || all.iter().map(|it| it.as_ref()?.capacity_rps);
     Some(PredictTable {
@@ -77,7 +77,7 @@ fn expected(
     let mut all = Vec::new();
     for cores in places.cores.iter().filter_map(|&cores| Cores::new(cores).ok()) {
         for &wait in &places.waits {
-            let question = Question { wait: Wait::Times(wait), ..Question::as_measured() };
+            let question = Question { wait: Wait::Times(wait), ..Question::default() };
             let what_if = question.what_if(goal, cores);
             let grid = places.workers.iter().flat_map(|&w| threads.iter().map(move |&t| (w, t)));
             all.extend(grid.map(|(workers, threads)| {

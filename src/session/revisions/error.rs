@@ -8,7 +8,6 @@ use thiserror::Error;
 
 use super::git::{Commit, GitError};
 use super::measure::MeasureError;
-use super::worktrees::WorktreeError;
 use crate::place::PlaceError;
 use crate::plan::PlanError;
 use crate::report::Language;
@@ -90,14 +89,6 @@ impl Named {
         match source {
             PlaceError::Stopped => RevisionsError::Environment(source),
             source => RevisionsError::Place { of: self.clone(), source },
-        }
-    }
-
-    pub(super) fn worktree(&self, error: WorktreeError) -> RevisionsError {
-        match error {
-            WorktreeError::Place(source) => self.place(source),
-            WorktreeError::Git(source) => source.into(),
-            WorktreeError::Link { path, source } => RevisionsError::Link { path, source },
         }
     }
 }

@@ -38,8 +38,7 @@ impl Ready {
         let name = &side.name;
         tell(Step::CheckingOut { name });
         let is_prepared = question.prepare.is_some();
-        let folder =
-            worktrees.add(at, &side.commit, is_prepared).map_err(|error| side.worktree(error))?;
+        let folder = worktrees.add(at, side, is_prepared)?;
         if !folder.is_dir() {
             let folder = worktrees.below().to_path_buf();
             return Err(RevisionsError::NoFolder { of: side.clone(), folder });

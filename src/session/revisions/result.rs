@@ -5,7 +5,7 @@
 use super::error::Named;
 use super::ready::Ready;
 use crate::place::Place;
-use crate::search::{RevisionFigure, Revisions, RevisionsAnswer, RevisionsFault, ShortBudget};
+use crate::search::{RevisionFigure, Revisions, RevisionsAnswer};
 use crate::summary::compared::needed;
 use crate::terms::{
     ChangeReason, CompareNote, CompareReport, ComparedFigure, ComparedSide, Configuration,
@@ -30,7 +30,7 @@ impl Compared<'_> {
             notes.push(CompareNote::GoalOutOfReach);
         }
         if answer.change == Standing::Undecided {
-            notes.extend(self.search.short_budget().map(few_blocks));
+            notes.extend(self.search.short_budget());
         }
         let mut figures: Vec<_> = answer.figures.iter().map(figure).collect();
         figures.extend(failures(&answer));
@@ -102,16 +102,6 @@ fn runtime(ready: &Ready) -> Option<String> {
     Some(ready.inspection.runtime_version.clone()).filter(|it| !it.is_empty())
 }
 
-/// The budget has room for fewer blocks than it should.
-pub fn few_blocks(short: ShortBudget) -> CompareNote {
-    CompareNote::FewBlocks {
-        blocks: short.blocks.into(),
-        block_s: short.block_s,
-        wanted: short.wanted.into(),
-        budget_s: short.wanted_s,
-    }
-}
-
 /// A figure in the shape that is printed. One block does not show what blocks differ by.
 pub fn figure(found: &RevisionFigure) -> ComparedFigure {
     let is_spread_known = found.ratio.count[0] > 1;
@@ -148,16 +138,8 @@ fn share((due, failed): (u64, u64)) -> f64 {
 }
 
 fn reason(answer: &RevisionsAnswer) -> ChangeReason {
-    match &answer.fault {
-        Some(RevisionsFault::Dies { side }) => return ChangeReason::ServerDies { side: *side },
-        Some(RevisionsFault::AnswersNothing { side }) => {
-            return ChangeReason::AnswersNothing { side: *side };
-        }
-        Some(RevisionsFault::BothBreakDown) => return ChangeReason::BothBreakDown,
-        Some(RevisionsFault::NotValid { why }) => {
-            return ChangeReason::TrialsNotValid { why: why.clone() };
-        }
-        None => {}
+    if let Some(fault) = &answer.fault {
+        return fault.clone();
     }
     if answer.decided_by == Some(FigureKind::Errors) {
         return of_failures(answer);

@@ -11,7 +11,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use super::git::{Commit, GitError, LEADING, Repository};
+use super::error::{Named, RevisionsError};
+use super::git::{LEADING, Repository};
 use super::variables::{Folders, OwnVariables};
 use crate::place::PlaceError;
 use crate::place::local::services::Services;
@@ -48,24 +49,6 @@ pub struct Worktrees {
     services: Services,
 }
 
-/// Why a revision has no folder to start in.
-#[derive(Debug)]
-pub enum WorktreeError {
-    Place(PlaceError),
-    Git(GitError),
-    /// What the app needs and git does not have could not be linked to.
-    Link {
-        path: PathBuf,
-        source: io::Error,
-    },
-}
-
-impl From<PlaceError> for WorktreeError {
-    fn from(error: PlaceError) -> Self {
-        Self::Place(error)
-    }
-}
-
 impl Worktrees {
     /// A folder without any worktree yet.
     ///
@@ -82,7 +65,7 @@ impl Worktrees {
         Ok(Self { repository, made: Vec::new(), ignored: Vec::new(), services })
     }
 
-    /// Checks a commit out into a folder of this name, with what the app needs and git does not
+    /// Checks a side out into a folder of this name, with what the app needs and git does not
     /// have. `is_prepared`: a command will make what is in ignored folders. The app's folder in
     /// there comes back.
     ///
@@ -91,21 +74,22 @@ impl Worktrees {
     pub fn add(
         &mut self,
         name: &str,
-        commit: &Commit,
+        side: &Named,
         is_prepared: bool,
-    ) -> Result<PathBuf, WorktreeError> {
+    ) -> Result<PathBuf, RevisionsError> {
+        let of_side = |error| side.place(error);
         let at = self.services.folder().join(name);
         self.made.push(at.clone());
-        let arguments = self.repository.add_worktree(&at, commit);
-        let what = Task::CheckOut { commit: commit.to_string() };
+        let arguments = self.repository.add_worktree(&at, &side.commit);
+        let what = Task::CheckOut { commit: side.commit.to_string() };
         let folder = self.repository.top.clone();
-        self.run(what.clone(), arguments, folder, BTreeMap::new(), CHECKOUT)?;
-        self.take_over(&at, &what, is_prepared)?;
+        self.run(what.clone(), arguments, folder, BTreeMap::new(), CHECKOUT).map_err(of_side)?;
+        self.take_over(&at, side, &what, is_prepared)?;
         let below = Path::new(name).join(&self.repository.below);
         let app = self.services.folder().join(&below);
         let is_missing = |kept: &&str| app.is_dir() && !app.join(kept).exists();
         for kept in KEPT.into_iter().filter(is_missing) {
-            self.services.write_file(&below.join(kept), b"")?;
+            self.services.write_file(&below.join(kept), b"").map_err(of_side)?;
         }
         Ok(app)
     }
@@ -115,16 +99,17 @@ impl Worktrees {
     fn take_over(
         &mut self,
         at: &Path,
+        side: &Named,
         what: &Task,
         is_prepared: bool,
-    ) -> Result<(), WorktreeError> {
+    ) -> Result<(), RevisionsError> {
         let top = self.repository.top.clone();
         let mut copied: Vec<String> = Vec::new();
-        self.ignored = self.repository.ignored().map_err(WorktreeError::Git)?;
+        self.ignored = self.repository.ignored()?;
         for path in &self.ignored {
             match taken(path, &top, is_prepared) {
                 Taken::Linked => link(&top.join(path), &at.join(path))
-                    .map_err(|source| WorktreeError::Link { path: path.clone(), source })?,
+                    .map_err(|source| RevisionsError::Link { path: path.clone(), source })?,
                 Taken::Copied if is_there(&at.join(path)) => {}
                 // The guardian takes text: a name that is none is left out.
                 Taken::Copied => copied.extend(path.to_str().map(str::to_string)),
@@ -135,7 +120,8 @@ impl Worktrees {
             let words = ["cp", "-RHp", "--parents", "--"].into_iter().map(str::to_string);
             let to = at.display().to_string();
             let arguments = words.chain(paths.iter().cloned()).chain([to]).collect();
-            self.run(what.clone(), arguments, top.clone(), BTreeMap::new(), CHECKOUT)?;
+            self.run(what.clone(), arguments, top.clone(), BTreeMap::new(), CHECKOUT)
+                .map_err(|error| side.place(error))?;
         }
         Ok(())
     }

@@ -528,7 +528,7 @@ fn what_cannot_be_tuned_is_said_and_stays_as_it_is() {
     };
     says(("none", GENERATOR_IMAGE), &[], &["there is no Deployment none"]);
     let shop = ("shop", GENERATOR_IMAGE);
-    says(shop, &["--container", "none"], &["Deployment shop", "no such container, but puma"]);
+    says(shop, &["--container", "none"], &["Deployment shop", "no container none, but puma"]);
     says(shop, &["--service", "none"], &["there is no Service none"]);
     let missing = ("shop", "sweetspot.test/none:1");
     says(missing, &[], &["cannot run: ErrImageNeverPull"]);

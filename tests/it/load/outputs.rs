@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use sweetspot::report::Named;
 
 use super::command::sweetspot;
 use super::server::{Server, ok};

@@ -139,7 +139,6 @@ fn rows() -> Vec<RequestRow> {
         RequestRow {
             due_ns: at * 10_000_000,
             latency_ns: 2_000_000,
-            exchange_ns: if error.is_some() { 0 } else { 1_900_000 },
             bytes_in: if error.is_some() { 0 } else { 150 },
             bytes_out: 80,
             sequence: at,

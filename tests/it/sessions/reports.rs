@@ -155,7 +155,7 @@ fn in_japanese_a_session_reads_as_it_did_and_what_scripts_read_has_no_language()
 /// The sample on a server whose workers have one thread each.
 fn story_in_workers() -> Story {
     let mut story = fold(&sample::events(), Some(sample::stored()));
-    story.has_threads = false;
+    story.has_no_threads = true;
     let in_workers = |one: &mut Configuration| one.threads = Threads::new(1).unwrap();
     story.trials.iter_mut().for_each(|trial| in_workers(&mut trial.configuration));
     story.trials.iter_mut().for_each(|trial| trial.limit.kind = LimitKind::Threads);

@@ -29,8 +29,6 @@ const READS_OTHERS: &[&str] = &[
     "src/store/read.rs",
     // Goals, which are stored and typed as one line.
     "src/terms/goals.rs",
-    // Lines of plans in stores that were written before plans had values.
-    "src/terms/printed_plan.rs",
     // A doubt that an older version stored has no kind but its code.
     "src/terms/warning.rs",
 ];

@@ -19,7 +19,7 @@ export function Knobs({ session }: { session: SessionPage }) {
         { key: "memory", label: words.memory },
         { key: "verdict", label: words.verdict },
       ]}
-      rows={session.knobs.map((row) => [row.change, row.capacity, row.memory, row.verdict])} />
+      rows={session.knobs} />
   );
 }
 
@@ -32,14 +32,14 @@ export function Front({ session }: { session: SessionPage }) {
         { key: "capacity_rps", label: words.capacity, format: rate },
         { key: "interval", label: "95 %" },
         { key: "memory_bytes", label: words.memory, format: bytes },
-        { key: "is_chosen", label: words.chosen },
+        { key: "chosen", label: words.chosen },
       ]}
       rows={session.front.map((row) => [
         nameOf(row, session),
         row.capacity_rps,
         interval(row.capacity_rps_interval, number, words.between),
         row.memory_bytes,
-        row.is_chosen,
+        row.chosen,
       ])} />
   );
 }
@@ -105,11 +105,11 @@ export function Failures({ session }: { session: SessionPage }) {
   if (session.failures.length === 0) return null;
   return (
     <Section id="failures" title={words.failures}>
-      {session.failures.map((failure, i) => (
+      {session.failures.map(([what, lastLines], i) => (
         <article key={i} class="failure">
-          <h3><Outside text={failure.what} /></h3>
-          {failure.last_lines.length > 0 && (
-            <Lines text={failure.last_lines.join("\n")} label={words.last_lines} />
+          <h3><Outside text={what} /></h3>
+          {lastLines.length > 0 && (
+            <Lines text={lastLines.join("\n")} label={words.last_lines} />
           )}
         </article>
       ))}

@@ -15,8 +15,6 @@ use crate::place::kubernetes::fields::{elements, text};
 
 /// What of a Deployment's `spec` is changed besides its pods' template.
 const OF_SPEC: [&str; 4] = ["replicas", "strategy", "revisionHistoryLimit", "minReadySeconds"];
-/// How many looks at whether the app serves an earlier version gave it.
-const PROBES_BEFORE: u32 = 600;
 
 /// What a Deployment's `spec` is to be again: what it is, with everything that is as we have set it
 /// as it was before. Equal to what it was, unless somebody else has deployed since: that stays.
@@ -47,7 +45,7 @@ pub fn restored(today: &Value, before: &Value) -> Value {
     };
     let (Some((index, _)), Some((_, was))) = (of(&spec), of(before)) else { return spec };
     let now = &mut spec["template"]["spec"]["containers"][index];
-    if [PROBES, PROBES_BEFORE].iter().any(|it| now["startupProbe"]["failureThreshold"] == *it) {
+    if now["startupProbe"]["failureThreshold"] == PROBES {
         copy(now, &was, "startupProbe");
     }
     for key in PROBES_REMOVED {
@@ -55,21 +53,13 @@ pub fn restored(today: &Value, before: &Value) -> Value {
             copy(now, &was, key);
         }
     }
-    let set = serde_json::from_str(variables).unwrap_or_else(|_| of_names(variables, now));
+    let set: BTreeMap<String, String> = serde_json::from_str(variables).unwrap_or_default();
     let run = text(&annotations[RUN]);
     set.iter().for_each(|(name, noted)| copy_variable(now, &was, (name, noted, run)));
     if was["env"].is_null() && now["env"] == json!([]) {
         copy(now, &was, "env");
     }
     spec
-}
-
-/// An earlier version wrote down the names of its variables alone: whatever these are now is ours.
-fn of_names(names: &str, container: &Value) -> BTreeMap<String, String> {
-    let env = elements(&container["env"]);
-    let value = |name: &str| env[place_of(env, name)?]["value"].as_str();
-    let one = |name: &str| Some((name.to_string(), value(name)?.to_string()));
-    names.split(',').filter_map(one).collect()
 }
 
 /// Is this of its `spec` still what a start has set?
@@ -92,12 +82,11 @@ fn copy(to: &mut Value, from: &Value, key: &str) {
     }
 }
 
-/// Where it still has the value that the run has given it. An earlier version noted that value
-/// itself.
+/// Where it still has the value that the run has given it.
 fn copy_variable(to: &mut Value, from: &Value, (name, noted, run): (&str, &str, &str)) {
     let Some(env) = to["env"].as_array_mut() else { return };
     let before = elements(&from["env"]);
-    let is_ours = |value: &str| mark(run, value) == noted || value == noted;
+    let is_ours = |value: &str| mark(run, value) == noted;
     let ours = place_of(env, name).filter(|index| is_ours(text(&env[*index]["value"])));
     match (ours, place_of(before, name)) {
         (Some(index), Some(was)) => env[index] = before[was].clone(),
@@ -126,10 +115,6 @@ mod tests {
         let ours = spec(&before, &wanted);
         assert_ne!(ours, before);
         assert_eq!(restored(&ours, &before), before);
-        let mut earlier = ours.clone();
-        let names = "RAILS_MAX_THREADS,WEB_CONCURRENCY";
-        earlier["template"]["metadata"]["annotations"][VARIABLES] = names.into();
-        assert_eq!(restored(&earlier, &before), before, "as an earlier version had it");
         let mut theirs = ours;
         let one = &mut theirs["template"]["spec"]["containers"][0];
         one["image"] = "shop:2".into();
@@ -170,10 +155,6 @@ mod tests {
         assert!(annotations(&ours)[VARIABLES].as_str().unwrap().contains("DATABASE_URL"));
         assert!(!annotations(&ours).to_string().contains("s3cret"), "{}", annotations(&ours));
         assert_eq!(restored(&ours, &before), before);
-        let mut earlier = ours.clone();
-        let values = json!(variables).to_string();
-        earlier["template"]["metadata"]["annotations"][VARIABLES] = values.into();
-        assert_eq!(restored(&earlier, &before), before, "as an earlier version had it");
         let mut theirs = ours;
         theirs["template"]["spec"]["containers"][0]["env"][3]["value"] = "pg://other".into();
         let env = restored(&theirs, &before)["template"]["spec"]["containers"][0]["env"].clone();

@@ -50,17 +50,13 @@ impl Pods<'_> {
         );
         let current = current.ok().filter(|_| self.made.is_none());
         Ok(Inspection {
-            current: current.unwrap_or(self.settings.smallest),
             server_version: self.container.image.clone(),
-            runtime_version: String::new(),
-            lacks_yjit: false,
-            is_never_preloaded: false,
             obeys: Obeys {
                 workers: workers.map(|(name, _)| name),
                 max_threads: threads.map(|(name, _)| name),
                 ..Obeys::default()
             },
-            remarks: Vec::new(),
+            ..Inspection::of(current.unwrap_or(self.settings.smallest))
         })
     }
 

@@ -102,13 +102,6 @@ impl Group {
         }
     }
 
-    /// The processes that are in it.
-    pub fn processes(&self) -> Vec<u32> {
-        let lists = self.folders.iter().map(|folder| folder.join("cgroup.procs"));
-        let texts: Vec<_> = lists.filter_map(|list| fs::read_to_string(list).ok()).collect();
-        texts.iter().flat_map(|text| text.lines()).filter_map(|id| id.parse().ok()).collect()
-    }
-
     /// Its folders, as they are watched.
     pub fn watched(&self) -> GroupFolders {
         let counts = |folder: &&PathBuf| folder.join("cpu.stat").exists();

@@ -17,7 +17,7 @@ use crate::monitor::groups::{self, ControlGroups, Version};
 use crate::terms::LimitRefusal;
 
 pub use group::{Group, LimitName, Limits, NotEnforced, SwitchedOn};
-pub use permission::{Permission, may_kill, permission};
+pub use permission::{may_kill, permission};
 
 /// Makes a control group below our own, as far as the machine lets us.
 pub fn create(own: &ControlGroups, name: &str, wanted: Limits) -> Group {

@@ -1,6 +1,6 @@
 //! Could a control group with limits be made here? A try that is removed again at once.
 //!
-//! In: our own groups. Out: a [`Permission`]. Changes no limit and switches no controller on.
+//! In: our own groups. Out: a [`GroupPermission`]. Changes no limit and switches no controller on.
 
 use std::fs;
 use std::io;
@@ -9,30 +9,18 @@ use std::path::{Path, PathBuf};
 use super::group::is_writable;
 use super::v2::check_may_join;
 use crate::monitor::groups::{ControlGroups, Group, Version};
-use crate::terms::LimitRefusal;
-
-/// What a try to make a group showed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Permission {
-    /// Groups with limits of CPU and memory can be made.
-    Both { version: Version },
-    /// A group can be made, but not with all limits.
-    Without { version: Version, missing: Vec<&'static str> },
-    /// There are groups, but none may be made in these folders.
-    Refused { version: Version, tried: Vec<(PathBuf, LimitRefusal)> },
-    /// No control groups are mounted.
-    None,
-}
+use crate::terms::{GroupPermission, LimitRefusal, RefusedGroup};
 
 /// Makes and removes a group where [`create`](super::create) would make one.
-pub fn permission(own: &ControlGroups) -> Permission {
-    let without = |missing| Permission::Without { version: Version::One, missing: vec![missing] };
+pub fn permission(own: &ControlGroups) -> GroupPermission {
+    let without =
+        |missing: &str| GroupPermission::Without { version: 1, missing: vec![missing.to_string()] };
     match (&own.cpu, &own.memory) {
         (Some(cpu), _) if cpu.version == Version::Two => try_version_2(cpu),
         (Some(cpu), Some(memory)) => try_version_1(cpu, memory),
         (Some(_), None) => without("memory"),
         (None, Some(_)) => without("cpu"),
-        (None, None) => Permission::None,
+        (None, None) => GroupPermission::None,
     }
 }
 
@@ -45,36 +33,40 @@ pub fn may_kill(own: &ControlGroups) -> bool {
     own.unified.as_ref().is_some_and(can)
 }
 
-fn try_version_2(own: &Group) -> Permission {
-    let version = Version::Two;
-    let mut best: Option<Vec<&'static str>> = None;
+fn refused(folder: &Path, why: LimitRefusal) -> RefusedGroup {
+    RefusedGroup { folder: folder.display().to_string(), why }
+}
+
+fn try_version_2(own: &Group) -> GroupPermission {
+    let version = 2;
+    let mut best: Option<Vec<String>> = None;
     let mut first = None;
     for parent in own.way_up() {
         let tried = match check_may_join(parent).and_then(|()| Ok(Tried::make(parent)?)) {
             Ok(tried) => tried,
             Err(refusal) => {
-                first = first.or(Some((parent.to_path_buf(), refusal)));
+                first = first.or_else(|| Some(refused(parent, refusal)));
                 continue;
             }
         };
         let may_limit = |controller: &str, file: &str| {
             is_writable(&tried.0.join(file)) || may_switch_on(parent, &own.top, controller)
         };
-        let missing: Vec<&'static str> = [("cpu", "cpu.max"), ("memory", "memory.max")]
+        let missing: Vec<String> = [("cpu", "cpu.max"), ("memory", "memory.max")]
             .into_iter()
             .filter(|(controller, file)| !may_limit(controller, file))
-            .map(|(controller, _)| controller)
+            .map(|(controller, _)| controller.to_string())
             .collect();
         if missing.is_empty() {
-            return Permission::Both { version };
+            return GroupPermission::Both { version };
         }
         if best.as_ref().is_none_or(|best| missing.len() < best.len()) {
             best = Some(missing);
         }
     }
     match best {
-        Some(missing) => Permission::Without { version, missing },
-        None => Permission::Refused { version, tried: first.into_iter().collect() },
+        Some(missing) => GroupPermission::Without { version, missing },
+        None => GroupPermission::Refused { version, tried: first.into_iter().collect() },
     }
 }
 
@@ -86,25 +78,25 @@ fn may_switch_on(parent: &Path, top: &Path, controller: &str) -> bool {
     is_there && is_free && is_writable(&parent.join("cgroup.subtree_control"))
 }
 
-fn try_version_1(cpu: &Group, memory: &Group) -> Permission {
-    let version = Version::One;
+fn try_version_1(cpu: &Group, memory: &Group) -> GroupPermission {
+    let version = 1;
     let mut missing = Vec::new();
-    let mut refused = Vec::new();
+    let mut tried = Vec::new();
     let tries = [("cpu", cpu, "cpu.cfs_quota_us"), ("memory", memory, "memory.limit_in_bytes")];
     for (controller, group, file) in tries {
         match Tried::make(&group.folder) {
-            Ok(tried) if is_writable(&tried.0.join(file)) => {}
-            Ok(_) => missing.push(controller),
+            Ok(made) if is_writable(&made.0.join(file)) => {}
+            Ok(_) => missing.push(controller.to_string()),
             Err(error) => {
-                missing.push(controller);
-                refused.push((group.folder.clone(), error.into()));
+                missing.push(controller.to_string());
+                tried.push(refused(&group.folder, error.into()));
             }
         }
     }
     match missing.len() {
-        0 => Permission::Both { version },
-        _ if refused.len() == 2 => Permission::Refused { version, tried: refused },
-        _ => Permission::Without { version, missing },
+        0 => GroupPermission::Both { version },
+        _ if tried.len() == 2 => GroupPermission::Refused { version, tried },
+        _ => GroupPermission::Without { version, missing },
     }
 }
 
@@ -156,17 +148,20 @@ mod tests {
                 Group { version: Version::Two, top: top.path().into(), folder: slice.clone() };
             permission(&ControlGroups { cpu: Some(group), ..ControlGroups::default() })
         };
-        let version = Version::Two;
-        assert_eq!(of(), Permission::Without { version, missing: vec!["cpu", "memory"] });
+        let without = |missing: &[&str]| {
+            let missing = missing.iter().map(|name| name.to_string()).collect();
+            GroupPermission::Without { version: 2, missing }
+        };
+        assert_eq!(of(), without(&["cpu", "memory"]));
         write("cgroup.subtree_control", "");
         write("cgroup.controllers", "cpu pids");
-        assert_eq!(of(), Permission::Without { version, missing: vec!["memory"] });
+        assert_eq!(of(), without(&["memory"]));
         write("cgroup.controllers", "cpu memory");
-        assert_eq!(of(), Permission::Both { version });
+        assert_eq!(of(), GroupPermission::Both { version: 2 });
         // Whoever holds processes itself may not hand anything on.
         write("cgroup.procs", "4711\n");
-        assert_eq!(of(), Permission::Without { version, missing: vec!["cpu", "memory"] });
+        assert_eq!(of(), without(&["cpu", "memory"]));
         fs::remove_file(slice.join("cgroup.procs")).unwrap();
-        assert!(matches!(of(), Permission::Refused { .. }));
+        assert!(matches!(of(), GroupPermission::Refused { .. }));
     }
 }

@@ -5,18 +5,18 @@
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::{CommandExt, parent_id};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags, open};
-use rustix::io::Errno;
-use rustix::process::{Gid, Signal, Uid, set_parent_process_death_signal, setpriority_process};
+use rustix::process::{Gid, Uid, setpriority_process};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::log_file::LogFile;
-use crate::place::local::affinity;
+use crate::load;
+use crate::place::child::die_with;
 use crate::place::local::settings::SYSTEM_PROGRAMS;
 use crate::server::{CommandLine, RunAs};
 
@@ -67,14 +67,12 @@ pub fn spawn(
         command.env_remove(name);
     }
     let join_files = c_strings(confined.join_files)?;
-    let (cpus, nice) = (affinity::set_of(confined.cpus), confined.nice);
+    let (cpus, nice) = (confined.cpus.to_vec(), confined.nice);
     let guardian = std::process::id();
     let ids = run_as.map(Ids::of);
     let prepare = move || {
         join(&join_files)?;
-        if let Some(cpus) = &cpus {
-            affinity::confine(cpus)?;
-        }
+        load::confine(&cpus)?;
         step_behind(nice);
         unblock_signals()?;
         // After what takes root: joining groups, and lowering a limit that was raised.
@@ -157,13 +155,6 @@ fn unblock_signals() -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Asks the kernel to kill this process when the guardian ends. Allowed between fork and exec.
-fn die_with(guardian: u32) -> io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended before we asked.
-    if parent_id() == guardian { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
 /// Paths as system calls take them.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::super::error::InputError;
+use super::super::InputError;
 use super::line::{self, ServedLine};
 use super::{each_line, opened};
 

@@ -1,8 +1,9 @@
 //! A capacity that was found at a URL, as text for people, and its search a line a window.
 
 use super::text::{line, time};
-use crate::report::{Language, json};
-use crate::terms::{CapacityConclusion, CapacitySummary, CapacityWindow, Rate};
+use crate::report::Language;
+use crate::report::figures::{count, number, rate};
+use crate::terms::{CapacityConclusion, CapacitySummary, CapacityWindow};
 
 /// The result, ending in a line end. `description`: what was done, a line each.
 pub fn result(description: &[String], summary: &CapacitySummary) -> String {
@@ -30,11 +31,6 @@ pub fn result(description: &[String], summary: &CapacitySummary) -> String {
     text
 }
 
-/// The result as `--json` prints it, ending in a line end.
-pub fn json(summary: &CapacitySummary) -> String {
-    json::render(summary)
-}
-
 /// One window, without a line end.
 pub fn window(window: &CapacityWindow) -> String {
     let met = match (window.valid, window.met) {
@@ -56,7 +52,7 @@ pub fn window(window: &CapacityWindow) -> String {
 
 /// One burst, without a line end.
 pub fn burst(clients: u32, throughput_rps: f64) -> String {
-    let clients = if clients == 1 { "1 client".to_string() } else { format!("{clients} clients") };
+    let clients = count(u64::from(clients), "client", "clients");
     format!("{clients} without a pause: {} go through", rate(throughput_rps))
 }
 
@@ -72,16 +68,6 @@ fn answer(summary: &CapacitySummary) -> String {
         (_, Some(figures)) => format!("undecided, perhaps {figures},"),
         (_, None) => "undecided".to_string(),
     }
-}
-
-fn rate(rps: f64) -> String {
-    format!("{}/s", number(rps))
-}
-
-/// As rates are shown everywhere.
-fn number(rps: f64) -> String {
-    let shown = Rate::per_second(rps).map(|rate| rate.to_string()).unwrap_or_default();
-    shown.trim_end_matches("/s").to_string()
 }
 
 #[cfg(test)]

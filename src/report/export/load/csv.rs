@@ -92,7 +92,6 @@ mod tests {
     const ROW: RequestRow = RequestRow {
         due_ns: 1_500_000_000,
         latency_ns: 2_345_678,
-        exchange_ns: 2_000_000,
         bytes_in: 120,
         bytes_out: 80,
         sequence: 7,

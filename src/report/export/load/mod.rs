@@ -25,6 +25,7 @@ mod wrk;
 mod tests;
 
 use super::{json, junit, metrics, prometheus};
+use crate::report::Named;
 use result::milliseconds;
 pub use result::{About, LoadResult, RequestLine};
 pub use sinks::{SinkFailure, Sinks};
@@ -60,9 +61,8 @@ pub enum Stream {
     Csv,
 }
 
-impl Format {
-    /// All of them, by the name that users type.
-    pub const ALL: &[(&str, Self)] = &[
+impl Named for Format {
+    const ALL: &'static [(&'static str, Self)] = &[
         ("text", Self::Report(Report::Text)),
         ("json", Self::Report(Report::Json)),
         ("hgrm", Self::Report(Report::Hgrm)),
@@ -76,17 +76,6 @@ impl Format {
         ("junit", Self::Report(Report::Junit)),
         ("prometheus", Self::Report(Report::Prometheus)),
     ];
-
-    /// The format of this name.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
-    }
-
-    /// The name that users type.
-    pub fn name(self) -> &'static str {
-        let of_this = Self::ALL.iter().find(|(_, format)| *format == self);
-        of_this.map(|(name, _)| *name).expect("ALL has every format")
-    }
 }
 
 impl Report {

@@ -143,7 +143,6 @@ mod tests {
         RequestRow {
             due_ns: 0,
             latency_ns: 1,
-            exchange_ns: 1,
             bytes_in: 1,
             bytes_out: 1,
             sequence: 0,

@@ -4,6 +4,8 @@
 //! In: one [`WatchSecond`]. Out: rows. An empty field is a value that could not be seen.
 
 use super::role;
+use crate::report::export::csv::optional;
+use crate::report::outside;
 use crate::terms::{DeviceUse, GroupUse, ProcessUse, WatchSecond};
 
 /// The heading of [`fn@csv`]; units stand in the names. New columns come at the end.
@@ -16,97 +18,57 @@ network_out_bytes,disk_read_bytes,disk_written_bytes,neighbours_cpu_s\n";
 
 /// One interval as CSV.
 pub fn csv(second: &WatchSecond) -> String {
-    let machine = machine(second);
-    let more = machine_more(second);
-    let row = |process: &ProcessUse| {
-        let mut fields = process_fields(second, process);
-        fields.extend(machine.iter().cloned());
-        fields.extend(process_more(process));
-        fields.extend(more.iter().cloned());
-        fields.join(",") + "\n"
-    };
-    second.second.processes.iter().map(row).collect()
-}
-
-fn process_fields(second: &WatchSecond, process: &ProcessUse) -> Vec<String> {
-    let interval = &second.second;
-    let memory = second.memory.iter().find(|one| one.pid == process.pid);
-    vec![
-        second.time.clone(),
-        format!("{:.3}", interval.at_s),
-        format!("{:.6}", interval.length_s),
-        process.pid.to_string(),
-        role(process).split(' ').next().unwrap_or_default().to_string(),
-        optional(process.index),
-        text(&process.name),
-        format!("{:.9}", process.cpu_s),
-        format!("{:.9}", process.user_s),
-        format!("{:.9}", process.system_s),
-        format!("{:.9}", process.run_delay_s),
-        process.voluntary_switches.to_string(),
-        process.involuntary_switches.to_string(),
-        process.threads.to_string(),
-        format!("{:.2}", process.threads_runnable),
-        optional(memory.map(|one| one.pss_bytes)),
-        optional(memory.map(|one| one.uss_bytes)),
-        optional(memory.map(|one| one.rss_bytes)),
-    ]
-}
-
-fn machine(second: &WatchSecond) -> Vec<String> {
-    let host = &second.second.host;
-    vec![
-        optional(second.second.listen_queue),
-        format!("{:.4}", host.cores_busy.iter().sum::<f64>()),
-        host.steal_s.to_string(),
-        host.iowait_s.to_string(),
-        host.throttled_s.to_string(),
-        host.throttled_periods.to_string(),
-    ]
-}
-
-fn process_more(process: &ProcessUse) -> [String; 6] {
-    [
-        format!("{:.2}", process.threads_blocked),
-        process.minor_faults.to_string(),
-        process.major_faults.to_string(),
-        process.resident_bytes.to_string(),
-        optional(process.open_files),
-        optional(process.open_sockets),
-    ]
-}
-
-fn machine_more(second: &WatchSecond) -> Vec<String> {
-    let interval = &second.second;
-    let host = &interval.host;
+    let (interval, host) = (&second.second, &second.second.host);
     let group =
         |figure: fn(&GroupUse) -> Option<u64>| optional(interval.group.as_ref().and_then(figure));
     let sum = |devices: &[DeviceUse], figure: fn(&DeviceUse) -> u64| {
         devices.iter().map(figure).sum::<u64>().to_string()
     };
-    let neighbours_s: f64 = host.neighbours.iter().map(|neighbour| neighbour.cpu_s).sum();
-    vec![
-        optional(interval.listen_backlog),
-        optional(interval.listen_overflows),
-        optional(interval.group.as_ref().and_then(|group| group.cpu_s)),
-        group(|group| group.memory_bytes),
-        group(|group| group.anonymous_bytes),
-        sum(&host.networks, |device| device.in_bytes),
-        sum(&host.networks, |device| device.out_bytes),
-        sum(&host.disks, |device| device.in_bytes),
-        sum(&host.disks, |device| device.out_bytes),
-        format!("{neighbours_s:.6}"),
-    ]
-}
-
-fn optional<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn text(text: &str) -> String {
-    if text.contains([',', '"', '\n']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_string()
-    }
+    let row = |process: &ProcessUse| {
+        let memory = second.memory.iter().find(|one| one.pid == process.pid);
+        let fields = [
+            second.time.clone(),
+            format!("{:.3}", interval.at_s),
+            format!("{:.6}", interval.length_s),
+            process.pid.to_string(),
+            role(process).split(' ').next().unwrap_or_default().to_string(),
+            optional(process.index),
+            outside::csv(&process.name),
+            format!("{:.9}", process.cpu_s),
+            format!("{:.9}", process.user_s),
+            format!("{:.9}", process.system_s),
+            format!("{:.9}", process.run_delay_s),
+            process.voluntary_switches.to_string(),
+            process.involuntary_switches.to_string(),
+            process.threads.to_string(),
+            format!("{:.2}", process.threads_runnable),
+            optional(memory.map(|one| one.pss_bytes)),
+            optional(memory.map(|one| one.uss_bytes)),
+            optional(memory.map(|one| one.rss_bytes)),
+            optional(interval.listen_queue),
+            format!("{:.4}", host.cores_busy.iter().sum::<f64>()),
+            host.steal_s.to_string(),
+            host.iowait_s.to_string(),
+            host.throttled_s.to_string(),
+            host.throttled_periods.to_string(),
+            format!("{:.2}", process.threads_blocked),
+            process.minor_faults.to_string(),
+            process.major_faults.to_string(),
+            process.resident_bytes.to_string(),
+            optional(process.open_files),
+            optional(process.open_sockets),
+            optional(interval.listen_backlog),
+            optional(interval.listen_overflows),
+            optional(interval.group.as_ref().and_then(|group| group.cpu_s)),
+            group(|group| group.memory_bytes),
+            group(|group| group.anonymous_bytes),
+            sum(&host.networks, |device| device.in_bytes),
+            sum(&host.networks, |device| device.out_bytes),
+            sum(&host.disks, |device| device.in_bytes),
+            sum(&host.disks, |device| device.out_bytes),
+            format!("{:.6}", host.neighbours.iter().map(|it| it.cpu_s).sum::<f64>()),
+        ];
+        fields.join(",") + "\n"
+    };
+    interval.processes.iter().map(row).collect()
 }

@@ -20,7 +20,7 @@ pub fn words(check: &MachineCheck) -> FindingWords {
     FindingWords { what: what(check).into(), figure: figure(check), advice }
 }
 
-fn what(check: &MachineCheck) -> &str {
+pub fn what(check: &MachineCheck) -> &str {
     match check {
         MachineCheck::CoresFound { .. } => "cores",
         MachineCheck::GovernorsFound { .. } => "frequency governor",
@@ -49,7 +49,7 @@ fn what(check: &MachineCheck) -> &str {
     }
 }
 
-fn figure(check: &MachineCheck) -> String {
+pub fn figure(check: &MachineCheck) -> String {
     match check {
         MachineCheck::CoresFound { available, online, quota } => {
             let held = quota.as_ref().map(|quota| {
@@ -219,7 +219,7 @@ fn memory_left(memory: MemoryLeft) -> String {
 }
 
 /// What to do where it is not as it should be.
-fn advice(check: &MachineCheck) -> &'static str {
+pub fn advice(check: &MachineCheck) -> &'static str {
     match check {
         MachineCheck::CoresFound { quota: Some(_), .. } => {
             "servers that count cores see all of them and start too many workers; name the quota \

@@ -2,7 +2,7 @@
 
 use crate::terms::{
     Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, HostAdvice, PoolSetting,
-    RunningAdvice, SettingAdvice, SettingsPlace,
+    RunningAdvice, SettingAdvice, SettingsPlace, code,
 };
 
 pub fn place(place: &SettingsPlace) -> String {
@@ -116,7 +116,7 @@ fn host(advice: &HostAdvice) -> String {
             let set: String = set.collect();
             let set = if set.is_empty() { set } else { format!(" 'heroku config:set{set}'") };
             let dyno = dyno.map(|dyno| {
-                format!("。メモリは {} の dyno に収まりますが、プロセッサは別物です", dyno.name())
+                format!("。メモリは {} の dyno に収まりますが、プロセッサは別物です", code(&dyno))
             });
             format!("Heroku では{set}{}。そこで測定してください", dyno.unwrap_or_default())
         }

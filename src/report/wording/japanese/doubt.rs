@@ -1,22 +1,20 @@
-//! What is doubtful and what to do about it, in Japanese.
+//! What is doubtful and what to do about it, in Japanese; in English what `load --find-capacity`
+//! doubts, which has no other language.
 
 mod of_clusters;
 mod of_loads;
 mod of_predictions;
 
 use super::{finding, limit_refusal, obstacle};
-use crate::report::figures;
-use crate::report::wording::FindingWords;
-use crate::terms::{
-    Bytes, CapacityDoubt, ChangeNotThere, Doubt, LoadOffered, MachineDoubt, SessionDoubt,
-};
+use crate::report::wording::{FindingWords, english};
+use crate::terms::{Bytes, ChangeNotThere, Doubt, MachineDoubt, SessionDoubt};
 
 /// What was seen.
 pub fn message(doubt: &Doubt) -> String {
     match doubt {
         Doubt::Generator(doubt) => of_loads::of_generator(doubt),
         Doubt::Load(doubt) => of_loads::message(doubt),
-        Doubt::Capacity(doubt) => of_capacity(doubt),
+        Doubt::Capacity(_) => english::doubt::message(doubt),
         Doubt::Machine(doubt) => of_machine(doubt),
         Doubt::Check(check) => {
             let FindingWords { what, figure, .. } = finding::words(check);
@@ -33,44 +31,12 @@ pub fn advice(doubt: &Doubt) -> String {
     match doubt {
         Doubt::Generator(doubt) => of_loads::advice_on_generator(doubt).into(),
         Doubt::Load(doubt) => of_loads::advice(doubt),
-        Doubt::Capacity(doubt) => advice_on_capacity(doubt).into(),
+        Doubt::Capacity(_) => english::doubt::advice(doubt),
         Doubt::Machine(doubt) => advice_on_machine(doubt).into(),
         Doubt::Check(check) => finding::words(check).advice,
         Doubt::Session(doubt) => advice_on_session(doubt).into(),
         Doubt::Prediction(doubt) => of_predictions::advice(doubt),
         Doubt::Cluster(doubt) => of_clusters::advice(doubt),
-    }
-}
-
-fn of_capacity(doubt: &CapacityDoubt) -> String {
-    match doubt {
-        CapacityDoubt::ServerGone { load } => {
-            let load = match load {
-                LoadOffered::RateRps(rps) => figures::rate(*rps),
-                LoadOffered::Clients(clients) => format!("{clients} クライアント"),
-            };
-            format!("サーバーが {load} で応答しなくなり、探索はそこで終わりました")
-        }
-        CapacityDoubt::SearchCutShort { after_s } => {
-            format!("探索は {after_s:.0} 秒で打ち切られました")
-        }
-        CapacityDoubt::GeneratorLimited => "限界だったのはサーバーではなく負荷生成側です".into(),
-        CapacityDoubt::NoUpperBound => "試したどのレートでも SLO を満たしました".into(),
-        CapacityDoubt::NoCapacityNamed => "さばける量を言うにはリクエストが少なすぎます".into(),
-    }
-}
-
-fn advice_on_capacity(doubt: &CapacityDoubt) -> &'static str {
-    match doubt {
-        CapacityDoubt::ServerGone { .. } => {
-            "クラッシュしたか、再起動されたのかもしれません。サーバーのログを見てください"
-        }
-        CapacityDoubt::SearchCutShort { .. } => "",
-        CapacityDoubt::GeneratorLimited => of_loads::MORE_LOOPS,
-        CapacityDoubt::NoUpperBound => {
-            "時間を長くする（--duration）か、最初のレートを上げてください（--rate）"
-        }
-        CapacityDoubt::NoCapacityNamed => "時間を長くしてください（--duration）",
     }
 }
 

@@ -1,11 +1,9 @@
-//! What `doctor` found, in Japanese.
+//! What `doctor` found, in Japanese; in English what it found of a cluster, which no session shows.
 
 use super::limit_refusal;
-use crate::report::figures;
-use crate::report::wording::FindingWords;
+use crate::report::wording::{FindingWords, english};
 use crate::terms::{
-    Bytes, ClusterCheck, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, NodeLook,
-    NodesAlike, Priority, QuotaLeft, RefusedGroup,
+    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, Priority, RefusedGroup,
 };
 
 const NOT_VISIBLE: &str = "見えません";
@@ -38,14 +36,7 @@ fn what(check: &MachineCheck) -> &str {
         MachineCheck::SwapFound { .. } => "スワップ",
         MachineCheck::DiskFound { .. } => "ディスク",
         MachineCheck::ProgramFound { program, .. } => program,
-        MachineCheck::OfCluster(check) => match check {
-            ClusterCheck::ApiServerFound { .. } => "API サーバー",
-            ClusterCheck::RightsFound { .. } => "権限",
-            ClusterCheck::NodesFound { .. } => "ノード",
-            ClusterCheck::QuotasFound { .. } => "クォータ",
-            ClusterCheck::PodMetricsFound { .. } => "Pod のメトリクス",
-            ClusterCheck::NodesLookedAt { .. } => "ノード上の Pod",
-        },
+        MachineCheck::OfCluster(_) => english::finding::what(check),
     }
 }
 
@@ -109,68 +100,8 @@ fn figure(check: &MachineCheck) -> String {
         }
         MachineCheck::DiskFound { free_bytes: None, .. } => NOT_VISIBLE.into(),
         MachineCheck::ProgramFound { path, .. } => path.clone().unwrap_or("ありません".into()),
-        MachineCheck::OfCluster(check) => of_cluster(check),
+        MachineCheck::OfCluster(_) => english::finding::figure(check),
     }
-}
-
-/// What was found of a cluster.
-fn of_cluster(check: &ClusterCheck) -> String {
-    match check {
-        ClusterCheck::ApiServerFound { version, namespace, is_missing } => {
-            let missing = if *is_missing { "（ありません）" } else { "" };
-            format!("{version}、名前空間 {namespace}{missing}")
-        }
-        ClusterCheck::RightsFound { role, missing } if missing.is_empty() => {
-            format!("{role} のすべて")
-        }
-        ClusterCheck::RightsFound { role, missing } => {
-            format!("{role} のうち足りないもの: {}", missing.join(", "))
-        }
-        ClusterCheck::NodesFound { nodes } => each(nodes.as_deref(), nodes_alike),
-        ClusterCheck::QuotasFound { quotas } => each(quotas.as_deref(), quota_left),
-        ClusterCheck::PodMetricsFound { are_served: None } => NOT_VISIBLE.into(),
-        ClusterCheck::PodMetricsFound { are_served: Some(true) } => {
-            "取得できます（オートスケーラーは CPU を使えます）".into()
-        }
-        ClusterCheck::PodMetricsFound { are_served: Some(false) } => "取得できません".into(),
-        ClusterCheck::NodesLookedAt { image, looks } => {
-            format!("{image}: {}", each(Some(looks), node_look))
-        }
-    }
-}
-
-fn each<T>(all: Option<&[T]>, one: fn(&T) -> String) -> String {
-    match all {
-        None => NOT_VISIBLE.into(),
-        Some([]) => "ありません".into(),
-        Some(all) => all.iter().map(one).collect::<Vec<_>>().join("、"),
-    }
-}
-
-fn nodes_alike(nodes: &NodesAlike) -> String {
-    let NodesAlike { count, architecture, kernel, cores, memory_gib, take_pods } = nodes;
-    let closed = if *take_pods { "" } else { "、Pod を受け入れません" };
-    format!("{cores} コア、{memory_gib} GiB が {count} 台（{architecture}、{kernel}{closed}）")
-}
-
-fn node_look(look: &NodeLook) -> String {
-    let NodeLook { node, said, clock_ahead_s, why } = look;
-    let node = if node.is_empty() { "ノードなし" } else { node };
-    let said = said.as_ref().map(|it| format!("{}、{}", it.cpu_model, it.kernel));
-    let clock = clock_ahead_s.map(|[least, most]| match (least, most) {
-        (..=0.0, 0.0..) => {
-            format!("時計のずれは {} 以内", figures::latency(most.max(-least)))
-        }
-        (0.0.., _) => format!("時計が {} 以上進んでいます", figures::latency(least)),
-        _ => format!("時計が {} 以上遅れています", figures::latency(-most)),
-    });
-    let parts: Vec<String> = said.into_iter().chain(clock).chain(why.clone()).collect();
-    format!("{node}（{}）", parts.join("、"))
-}
-
-fn quota_left(left: &QuotaLeft) -> String {
-    let QuotaLeft { quota, resource, used, hard, .. } = left;
-    format!("{resource} {hard} のうち {used}（{quota}）")
 }
 
 fn local_ports(ports: LocalPorts) -> String {
@@ -279,29 +210,6 @@ fn advice(check: &MachineCheck) -> &'static str {
         }
         MachineCheck::DiskFound { .. } => "空きを作るか、--store でストアを別の場所にしてください",
         MachineCheck::ProgramFound { .. } => "インストールするか、PATH に置いてください",
-        MachineCheck::OfCluster(check) => advice_on_cluster(check),
-    }
-}
-
-/// What to do where a cluster is not as it should be.
-fn advice_on_cluster(check: &ClusterCheck) -> &'static str {
-    match check {
-        ClusterCheck::ApiServerFound { .. } => "--namespace に、ある名前空間を指定してください",
-        ClusterCheck::RightsFound { .. } => {
-            "このファイルのロールを、この名前空間で自分に割り当ててもらってください（方法はファイルの先頭にあります）"
-        }
-        ClusterCheck::NodesFound { .. } => {
-            "設定の値は、Pod が動いたノードのものです。アプリの Pod を 1 種類のノードに置いてください（nodeSelector）"
-        }
-        ClusterCheck::QuotasFound { .. } => {
-            "使い切ったものはもう作れません。負荷生成側とアプリの Pod に空きが必要です"
-        }
-        ClusterCheck::PodMetricsFound { .. } => {
-            "tune が示す CPU によるオートスケーラーには metrics-server が必要です"
-        }
-        ClusterCheck::NodesLookedAt { .. } => {
-            "動かない Pod には理由があります。プロセッサ、カーネル、時計の違うノードでは値も違います。\
-             アプリの Pod を 1 種類のノードに置き（nodeSelector）、時計は NTP で合わせてください"
-        }
+        MachineCheck::OfCluster(_) => english::finding::advice(check),
     }
 }

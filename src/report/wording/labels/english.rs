@@ -45,8 +45,6 @@ pub const LABELS: Labels = Labels {
 
     workers: "workers",
     workers_x_threads: "workers x threads",
-    requests_per_s: "requests/s",
-    marks: "Marks",
     equivalent_mark: "as good within 3 %",
     predicted: "predicted",
     at_least: "held, more was not tried",

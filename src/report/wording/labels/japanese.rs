@@ -44,8 +44,6 @@ pub const LABELS: Labels = Labels {
 
     workers: "ワーカー",
     workers_x_threads: "ワーカー x スレッド",
-    requests_per_s: "リクエスト/秒",
-    marks: "記号",
     equivalent_mark: "3 % 以内で同等",
     predicted: "予測",
     at_least: "達成（それ以上は未計測）",

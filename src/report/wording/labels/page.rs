@@ -4,17 +4,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A struct with a text of each name.
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident: $($word:ident)*) => {
-        $(#[$about])*
-        #[derive(Debug, Serialize, JsonSchema)]
-        pub struct $name {
-            $(pub $word: &'static str),*
-        }
-    };
-}
-
 words! {
     /// One language's.
     PageWords:

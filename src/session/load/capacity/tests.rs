@@ -275,7 +275,7 @@ fn a_server_without_a_limit_shows_the_generators() {
     assert_eq!((summary.valid, conclude(&summary)), (false, Conclusion::Invalid));
     let bound = summary.bound_rps.unwrap();
     assert!((15_000.0..27_000.0).contains(&bound), "{bound}");
-    let codes: Vec<&str> = summary.warnings.iter().map(Warning::code).collect();
+    let codes: Vec<String> = summary.warnings.iter().map(Warning::code).collect();
     assert_eq!(codes, ["generator_cpu", "generator_limit"]);
 }
 

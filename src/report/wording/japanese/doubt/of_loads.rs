@@ -3,8 +3,6 @@
 use crate::report::wording::Language;
 use crate::terms::{GeneratorDoubt, LoadDoubt, TlsTrouble};
 
-pub(super) const MORE_LOOPS: &str = "ループを増やす（--loops）か、別のマシンで動かしてください";
-
 pub(super) fn of_generator(doubt: &GeneratorDoubt) -> String {
     match doubt {
         GeneratorDoubt::SentLate { late, requests, limit_s } => format!(
@@ -36,7 +34,9 @@ pub(super) fn advice_on_generator(doubt: &GeneratorDoubt) -> &'static str {
         GeneratorDoubt::SentLate { .. } => {
             "負荷生成側に専用のコアを割り当てるか、負荷を減らすか、別のマシンで動かしてください"
         }
-        GeneratorDoubt::LoopBusy { .. } => MORE_LOOPS,
+        GeneratorDoubt::LoopBusy { .. } => {
+            "ループを増やす（--loops）か、別のマシンで動かしてください"
+        }
         GeneratorDoubt::OutOfAddresses { .. } => {
             "--connection keep-alive を使うか、開けるファイル数（'ulimit -n'）か \
              net.ipv4.ip_local_port_range を広げてください"

@@ -1,13 +1,15 @@
-//! Every table of a session, for `-o csv=FOLDER/`: a file each.
+//! A session as tables for spreadsheets: the trials alone, or every table, a file each.
+//!
+//! In: a [`Story`]. Out: CSV (RFC 4180 quoting, a header, line feeds). Computes only. An empty
+//! field is a value that is not known or does not apply. `docs/reports.md` has every column.
 
-use super::{optional, render as trials};
-use crate::report::document;
+use crate::report::document::{self, goals};
 use crate::report::outside::csv as text;
 use crate::report::story::Story;
 use crate::report::story::map::{self, Cell};
-use crate::report::wording::{codes, planned};
+use crate::report::wording::planned;
 use crate::report::{Language, Said};
-use crate::terms::{Configuration, KnobCheck, KnobVerdict, Warning};
+use crate::terms::{Configuration, KnobCheck, TrialSummary, Warning, code};
 
 /// One table, which is there also when it has no rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +31,15 @@ impl Table {
     }
 }
 
+/// All trials, a row each, oldest first.
+pub fn render(story: &Story) -> String {
+    trials(story).content
+}
+
 /// All of them; the same files for every session.
 pub fn tables(story: &Story) -> Vec<Table> {
     vec![
-        Table { file: "trials.csv", content: trials(story) },
+        trials(story),
         seconds(story),
         map(story),
         equivalent(story),
@@ -42,6 +49,54 @@ pub fn tables(story: &Story) -> Vec<Table> {
         predicted(story),
         warnings(story),
     ]
+}
+
+fn trials(story: &Story) -> Table {
+    let row = |trial: &TrialSummary| {
+        let summary = &trial.summary;
+        let cpu = |role: &str| optional(trial.cpu_s.get(role));
+        vec![
+            trial.id.to_string(),
+            trial.configuration.workers.to_string(),
+            trial.configuration.threads.to_string(),
+            code(&trial.purpose),
+            trial.start.to_string(),
+            optional(trial.offered.rate().map(|rate| rate.as_per_second())),
+            optional(trial.offered.clients()),
+            code(&trial.verdict),
+            trial.valid.to_string(),
+            summary.duration_s.to_string(),
+            trial.warm_up.left_out_s.to_string(),
+            summary.due.to_string(),
+            summary.completed.to_string(),
+            summary.errors.total().to_string(),
+            summary.failed().to_string(),
+            summary.throughput_rps.to_string(),
+            optional(summary.goodput_rps),
+            summary.latency_s.p50.to_string(),
+            summary.latency_s.p95.to_string(),
+            summary.latency_s.p99.to_string(),
+            summary.latency_s.max.to_string(),
+            cpu("master"),
+            cpu("worker"),
+            cpu("other"),
+            cpu("generator"),
+            optional(trial.memory_bytes),
+            code(&trial.limit.kind),
+            trial.limit.confidence.to_string(),
+            text(&Language::DATA.say(&trial.limit.evidence)),
+            text(&Language::DATA.say(&trial.reason)),
+            trial.ended_s.to_string(),
+            text(&goals::lines(&summary.goals, Language::English).join("; ")),
+            text(&trial.variant.names(&story.changes).join(" ")),
+        ]
+    };
+    let header = "id,workers,threads,purpose,start,offered_load_rps,clients,verdict,valid,\
+                  duration_s,warm_up_s,due,completed,errors,failed,throughput_rps,goodput_rps,\
+                  latency_s_p50,latency_s_p95,latency_s_p99,latency_s_max,cpu_s_master,\
+                  cpu_s_worker,cpu_s_other,cpu_s_generator,memory_bytes,limit_kind,\
+                  limit_confidence,limit_evidence,reason,ended_s,goals,changes";
+    Table::new("trials.csv", header, story.trials.iter().map(row))
 }
 
 /// The requests due in each second of each trial, its warm-up included.
@@ -158,7 +213,7 @@ fn knobs(story: &Story) -> Table {
             row.extend(bounded(it.capacity_ratio, it.capacity_ratio_interval));
             row.extend(bounded(it.memory_ratio, it.memory_ratio_interval));
             row.push(it.blocks.to_string());
-            row.push(verdict(it.verdict).to_string());
+            row.push(code(&it.verdict));
             row.push(text(&Language::DATA.say_or_empty(it.reason.as_ref())));
             row.push(optional(it.more_s));
             row
@@ -190,17 +245,6 @@ fn bounded(value: Option<f64>, interval: Option<[f64; 2]>) -> [String; 3] {
     [value, interval.map(|it| it[0]), interval.map(|it| it[1])].map(optional)
 }
 
-/// As in JSON.
-fn verdict(verdict: KnobVerdict) -> &'static str {
-    match verdict {
-        KnobVerdict::Helps => "helps",
-        KnobVerdict::Hurts => "hurts",
-        KnobVerdict::NoDifference => "no_difference",
-        KnobVerdict::Undecided => "undecided",
-        KnobVerdict::Out => "out",
-    }
-}
-
 fn plan(story: &Story) -> Table {
     let rows = planned::rows(&story.plan, Language::DATA).into_iter();
     let rows = rows.map(|it| [it.what, it.value, it.source].map(|it| text(&it)));
@@ -217,7 +261,7 @@ fn predicted(story: &Story) -> Table {
             it.capacity_rps_interval[0].to_string(),
             it.capacity_rps_interval[1].to_string(),
             optional(it.memory_bytes),
-            codes::limit(it.limit.kind).to_string(),
+            code(&it.limit.kind),
             text(&Language::DATA.say_or_empty(it.ruled_out.as_ref())),
         ]
     });
@@ -229,8 +273,13 @@ fn predicted(story: &Story) -> Table {
 fn warnings(story: &Story) -> Table {
     let row = |it: &Warning| {
         let Said { message, advice } = Language::DATA.say_doubt(it);
-        vec![text(it.code()), text(&message), text(&advice)]
+        vec![text(&it.code()), text(&message), text(&advice)]
     };
     let rows = story.warnings.iter().map(row);
     Table::new("warnings.csv", "code,message,advice", rows)
+}
+
+/// Empty where there is no value.
+pub fn optional(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }

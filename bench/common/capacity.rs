@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use super::ask::TrialRequest;
-use super::belief::WindowAnswer;
-use super::constants::{FIRST_BURST, FIRST_BURST_WARM_UP, SETTLE};
-use super::loads::burst_clients;
-use super::rate::{RateAsk, RateSearch};
-use crate::stats::Estimate;
-use crate::terms::{Arrivals, Configuration, Offered, TrialPurpose, TrialSummary};
+use sweetspot::search::{RateAsk, RateSearch, SETTLE, TrialRequest, WindowAnswer, burst_clients};
+use sweetspot::stats::Estimate;
+use sweetspot::terms::{Arrivals, Configuration, Offered, TrialPurpose, TrialSummary};
+
+/// How long the only burst is measured.
+const BURST: Duration = Duration::from_secs(5);
+/// What of the burst is left out before that.
+const BURST_WARM_UP: Duration = Duration::from_secs(3);
 
 /// A measurement of one capacity, as far as it is.
 #[derive(Debug, Clone)]
@@ -32,8 +33,7 @@ impl CapacitySearch {
     pub fn next(&self) -> Option<TrialRequest> {
         let at = self.configuration;
         if !self.has_burst {
-            let clients = burst_clients(at);
-            let burst = TrialRequest::burst(at, clients, FIRST_BURST_WARM_UP, FIRST_BURST);
+            let burst = TrialRequest::burst(at, burst_clients(at), BURST_WARM_UP, BURST);
             return Some(TrialRequest { fresh_start: true, ..burst });
         }
         let RateAsk::Window { rate, settle, duration } = self.rates.next()? else { return None };

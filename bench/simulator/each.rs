@@ -1,9 +1,10 @@
-//! Every machine of a fleet simulated, request by request.
+//! Every machine of a fleet simulated, request by request: what a fleet that is looked up by rate
+//! is held against.
 
-use super::{HealthCheck, Machines, Tally};
-use crate::model::Host;
-use crate::model::simulator::{Ending, Outcome, RequestKind, Simulator};
-use crate::terms::{Arrivals, Offered, Rate};
+use sweetspot::model::Host;
+use sweetspot::model::day::{CHECK_FAILS, CHECK_PASSES, CHECK_TIMEOUT_S, Machines, Tally};
+use sweetspot::model::simulator::{Ending, Outcome, RequestKind, Simulator};
+use sweetspot::terms::{Arrivals, Offered, Rate};
 
 /// A machine, what the balancer thinks of it, and how its checks went.
 struct Machine {
@@ -19,7 +20,6 @@ pub struct Each {
     /// A check is the cheapest request: it waits for a thread and costs next to nothing.
     check_kind: u16,
     machine: Host,
-    check: HealthCheck,
     machines: Vec<Machine>,
     now_s: f64,
     /// Seeds are counted up: no two machines, and no two steps, get the same arrivals.
@@ -28,13 +28,12 @@ pub struct Each {
 
 impl Each {
     /// No machine yet. Deterministic by seed.
-    pub fn new(machine: &Host, check: HealthCheck, seed: u64) -> Self {
+    pub fn new(machine: &Host, seed: u64) -> Self {
         let of_check = RequestKind { weight: 0.0, cpu_s: 1e-5, cv2: 0.0, ..RequestKind::default() };
         Self {
             kinds: machine.requests.iter().copied().chain([of_check]).collect(),
             check_kind: machine.requests.len() as u16,
             machine: machine.clone(),
-            check,
             machines: Vec::new(),
             now_s: 0.0,
             seed: seed << 32,
@@ -85,7 +84,7 @@ impl Machines for Each {
         };
         let share = Rate::per_second(rate_rps / receivers as f64).expect("a share is a rate");
         let until_s = self.now_s + length_s;
-        let (check, check_kind) = (self.check, self.check_kind);
+        let check_kind = self.check_kind;
         for index in 0..self.machines.len() {
             let seed = self.next_seed();
             let machine = &mut self.machines[index];
@@ -100,23 +99,23 @@ impl Machines for Each {
             machine.simulator.run_until(until_s, &mut |outcome| {
                 let is_check = !note(&outcome, check_kind, tally);
                 let took_s = outcome.ended_s - outcome.due_s;
-                let is_late = outcome.ending != Ending::Reply || took_s > check.timeout_s;
+                let is_late = outcome.ending != Ending::Reply || took_s > CHECK_TIMEOUT_S;
                 // A check sent earlier may end only now: it has failed then already.
                 has_passed |= is_check && !is_late;
             });
-            machine.heed(has_passed, check);
+            machine.heed(has_passed);
         }
         self.now_s = until_s;
     }
 }
 
 impl Machine {
-    fn heed(&mut self, has_passed: bool, check: HealthCheck) {
+    fn heed(&mut self, has_passed: bool) {
         (self.failed, self.passed) =
             if has_passed { (0, self.passed + 1) } else { (self.failed + 1, 0) };
-        if self.is_in_service && self.failed >= check.fails {
+        if self.is_in_service && self.failed >= CHECK_FAILS {
             self.is_in_service = false;
-        } else if !self.is_in_service && self.passed >= check.passes {
+        } else if !self.is_in_service && self.passed >= CHECK_PASSES {
             self.is_in_service = true;
         }
     }
