@@ -237,7 +237,8 @@ fn ratio_interval(of: &Sample, to: &Sample) -> Option<Estimate> {
     let (a, b) = (relative_variance(of)?, relative_variance(to)?);
     let count = [of, to].map(|sample| sample.blocks.len() as u64);
     let parts = [(a, count[0] as f64 - 1.0), (b, count[1] as f64 - 1.0)];
-    Some(LogRatio::of_parts((of.value / to.value).ln(), &parts, count).estimate(LEVEL))
+    // Around one and then scaled, so that parts without any spread leave the ratio as it is.
+    Some(LogRatio::of_parts(0.0, &parts, count).estimate(LEVEL).times(of.value / to.value))
 }
 
 fn compared(condition: &Condition, cores: u16) -> LabComparison {

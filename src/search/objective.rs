@@ -12,11 +12,12 @@ use crate::terms::{
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// What is known of one measured setting.
+/// What is known of one setting, or expected of it before it is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Weighed {
     pub configuration: Configuration,
-    /// With its 95 % interval, requests/s.
+    /// Requests/s, with its 95 % interval; without width where it is only expected, which is for a
+    /// score alone and nothing to choose from.
     pub capacity: Estimate,
     /// Measured on fresh starts after the race.
     pub is_confirmed: bool,

@@ -35,8 +35,10 @@ pub enum ReportError {
     BadSession { text: String },
     #[error("'{text}' is no report; write FORMAT or FORMAT=PATH with a format of {known}")]
     BadFormat { text: String, known: String },
-    #[error("only one report can go to standard output; give the others a file: {format}=PATH")]
-    TwoOnStandardOutput { format: &'static str },
+    #[error(
+        "both {first} and {second} would go to standard output; give one a file: {second}=PATH"
+    )]
+    TwoOnStandardOutput { first: &'static str, second: &'static str },
     #[error("both {first} and {second} would go to {path}; give each a file of its own")]
     TwoInOneFile { first: &'static str, second: &'static str, path: String },
 }
@@ -306,8 +308,10 @@ fn rendered(story: &Story, format: Format, style: Style) -> String {
 /// # Errors
 /// Two reports for standard output, or for one file.
 pub fn check<F: Named>(outputs: &[Output<F>]) -> Result<(), ReportError> {
-    if let Some(second) = outputs.iter().filter(|output| output.path.is_none()).nth(1) {
-        return Err(ReportError::TwoOnStandardOutput { format: second.format.name() });
+    let mut shown = outputs.iter().filter(|output| output.path.is_none());
+    if let (Some(first), Some(second)) = (shown.next(), shown.next()) {
+        let (first, second) = (first.format.name(), second.format.name());
+        return Err(ReportError::TwoOnStandardOutput { first, second });
     }
     let place = |output: &Output<F>| output.path.as_deref().map(same_however_spelled);
     let clash = outputs.iter().enumerate().find_map(|(at, one)| {

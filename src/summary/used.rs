@@ -119,7 +119,7 @@ pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
         .monitor
         .seconds
         .iter()
-        .filter(|second| (from_s..=to_s).contains(&(second.at_s + 0.5 * second.length_s)))
+        .filter(|second| (from_s..to_s).contains(&(second.at_s + 0.5 * second.length_s)))
         .collect();
     let seen_s: f64 = measured.iter().map(|second| second.length_s).sum();
     let mut used = Used {

@@ -38,7 +38,7 @@ fn the_language_is_the_one_typed_or_else_the_locales() {
     assert_eq!(report(&["--json"], "ja_JP.UTF-8"), report(&["--json"], "C"));
     let output = sweetspot(folder.path(), &["report", "last", "--lang", "de"]);
     output.assert_code(2);
-    assert!(output.stderr.contains("write one of en, ja"), "{}", output.stderr);
+    assert!(output.stderr.contains("[possible values: en, ja]"), "{}", output.stderr);
 }
 
 #[test]
