@@ -159,7 +159,7 @@ bench-revisions: ## two revisions of an app, equal and 5 % apart: how often is i
 	$(CARGO) build --release --locked
 	@scripts/bench-revisions $(binary)
 
-bench-verdicts: ## how often `compare --revisions` says what of simulated pairs: the tables of docs/compare.md (some minutes of CPU)
+bench-verdicts: ## how often `compare --revisions` says what of simulated pairs: the tables of docs/compare.md (10 seconds)
 	@scripts/bootstrap build
 	$(CARGO) bench --locked --bench bench -- verdicts
 

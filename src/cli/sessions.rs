@@ -132,6 +132,7 @@ pub(super) fn with_exit_code(error: ReportError) -> anyhow::Error {
         ReportError::NoSession { .. }
         | ReportError::BadSession { .. }
         | ReportError::BadFormat { .. }
+        | ReportError::NoFile { .. }
         | ReportError::TwoOnStandardOutput { .. }
         | ReportError::TwoInOneFile { .. } => true,
         ReportError::Write { .. } | ReportError::Output(_) => false,

@@ -91,7 +91,7 @@ pub enum PlanError {
     App(#[from] AppError),
 }
 
-/// What is wrong with a value.
+/// What is wrong with a value. Of a command it holds nothing but names: the rest may be secret.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum Problem {
     #[error(transparent)]
@@ -342,7 +342,7 @@ pub enum Problem {
          such as \"ssh app1 sudo shop-setting WEB_CONCURRENCY={{workers}}\""
     )]
     NoPlaces,
-    /// Of a URL or a host.
+    /// A URL or a host that cannot be read, in the reader's own words.
     #[error("{0}")]
     Address(String),
     #[error("a path in it would be left out; say what is asked for with --target")]

@@ -37,7 +37,7 @@ pub trait Reporter {
 }
 
 /// The forms that a result can be written in, each with a name.
-pub trait Named: Copy + PartialEq + 'static {
+pub trait NamedForm: Copy + PartialEq + 'static {
     /// All of them, by the name that users type.
     const ALL: &'static [(&'static str, Self)];
 
@@ -65,7 +65,7 @@ pub enum Format {
     Prometheus,
 }
 
-impl Named for Format {
+impl NamedForm for Format {
     const ALL: &'static [(&'static str, Self)] = &[
         ("text", Self::Text),
         ("markdown", Self::Markdown),

@@ -40,7 +40,7 @@ pub struct About {
 }
 
 impl About {
-    /// Nothing of all this.
+    /// What is so of a server of which nothing is known.
     pub const NONE: Self = Self {
         name: "",
         title: "",

@@ -16,28 +16,31 @@ pub const ALL_CONNECTIONS_TAKEN: &[&str] = &[
     "remaining connection slots are reserved",
 ];
 
-/// The cause that the last lines of this server prove; `Exited` when they prove none.
+/// The cause that the last lines of this server prove; `Exited` when they prove none. What has no
+/// programs of its own (another's command, a pod) is never missing itself.
 pub fn recognise(about: &About, last_lines: &[String]) -> BootFailureKind {
     let is_proven = |texts: &[&str]| texts.iter().any(|text| has(last_lines, text));
     let proven = about.causes.iter().find(|(_, texts)| is_proven(texts));
     match proven {
         Some((kind, _)) => *kind,
-        None if missing(about.name).iter().any(|text| has(last_lines, text)) => {
+        None if !about.programs.is_empty() && is_missing(about.name, last_lines) => {
             BootFailureKind::NotInstalled
         }
         None => BootFailureKind::Exited,
     }
 }
 
-/// How Ruby, Bundler and Python say that the server of this name is not there.
-fn missing(name: &str) -> [String; 5] {
-    [
-        format!("command not found: {name}"),
+/// Whether a shell, Ruby, Bundler or Python says that the server of this name is not there.
+fn is_missing(name: &str, last_lines: &[String]) -> bool {
+    let texts = [
         format!("cannot load such file -- {name} ("),
         format!("cannot load such file -- {name}/"),
         format!("can't find gem {name}"),
         format!("No module named '{name}"),
-    ]
+    ];
+    let command = format!("command not found: {name}");
+    texts.iter().any(|text| has(last_lines, text))
+        || last_lines.iter().any(|line| line.trim_end().ends_with(&command))
 }
 
 /// What went wrong in a server's own words: of its last lines the one with an exception's name
@@ -74,6 +77,7 @@ pub fn has(last_lines: &[String], text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::{ADAPTERS, find};
 
     fn lines(text: &str) -> Vec<String> {
         text.lines().map(String::from).collect()
@@ -97,5 +101,22 @@ mod tests {
             assert_eq!(own_message(&lines(said)), Some(expected));
         }
         assert_eq!(own_message(&[]), None);
+    }
+
+    #[test]
+    fn who_says_nothing_has_just_ended_and_only_a_program_can_be_missing() {
+        let said = lines(
+            "sh: command not found: puma\nModuleNotFoundError: No module named 'commands'\n\
+             No module named 'kubernetes'\nzsh: command not found: nodemon",
+        );
+        for adapter in ADAPTERS.iter().copied().chain([find("kubernetes").unwrap()]) {
+            let about = adapter.about();
+            assert_eq!(recognise(about, &[]), BootFailureKind::Exited, "{}", about.name);
+            let expected = match about.name {
+                "puma" => BootFailureKind::NotInstalled,
+                _ => BootFailureKind::Exited,
+            };
+            assert_eq!(recognise(about, &said), expected, "{}", about.name);
+        }
     }
 }

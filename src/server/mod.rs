@@ -361,7 +361,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Of an app of which no more is known.
+    /// The settings of an app of which no more is known.
     pub fn of(current: Configuration) -> Self {
         Self {
             current,

@@ -34,7 +34,7 @@ pub struct RunOptions<'a> {
 /// As [`tune::run`]; also when the store cannot be opened or the machine cannot host the app.
 pub fn tune(plan: &Plan, options: RunOptions<'_>) -> Result<Ended, TuneError> {
     let RunOptions { stop, reporters, consent, may_resume } = options;
-    let (mut store, mut place, doubts) = ready(plan, &stop)?;
+    let (mut place, mut store, doubts) = ready(plan, &stop)?;
     let session = Session::new(plan, (&mut place, &mut store), reporters, stop, doubts);
     tune::run(Tune { session, consent, may_resume, beside: Vec::new() })
 }
@@ -50,13 +50,13 @@ pub fn verify(
     (compares_machines, options): (bool, RunOptions<'_>),
 ) -> Result<Verified, VerifyError> {
     let RunOptions { stop, reporters, .. } = options;
-    let (mut store, mut place, doubts) = ready(plan, &stop)?;
+    let (mut place, mut store, doubts) = ready(plan, &stop)?;
     let session = Session::new(plan, (&mut place, &mut store), reporters, stop, doubts);
     verify::run(Verifying { session, claim, compares_machines })
 }
 
-/// The store, the place, and what doctor found.
-fn ready(plan: &Plan, stop: &StopSignal) -> Result<(Store, Local, Vec<Warning>), TuneError> {
+/// The place, the store, which is closed before the place ends its servers, and what doctor found.
+fn ready(plan: &Plan, stop: &StopSignal) -> Result<(Local, Store, Vec<Warning>), TuneError> {
     // The store first: measuring for minutes and then failing to keep it would be a waste.
     let store = Store::open(&plan.store)?;
     let settings = settings(plan)?;
@@ -66,7 +66,7 @@ fn ready(plan: &Plan, stop: &StopSignal) -> Result<(Store, Local, Vec<Warning>),
         store: plan.store.clone(),
     });
     let place = Local::new(settings, stop.clone())?;
-    Ok((store, place, doctor::warnings(&findings)))
+    Ok((place, store, doctor::warnings(&findings)))
 }
 
 /// Where this was typed, as the plan has to know it.

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::predict;
 use crate::files;
-use crate::report::{self, Format, Named, Stored, Story, Style, csv};
+use crate::report::{self, Format, NamedForm, Stored, Story, Style, csv};
 use crate::store::{SessionId, SessionRow, Store, StoreError, StoreErrorKind};
 use crate::terms::{SessionDoubt, SessionState};
 
@@ -35,6 +35,8 @@ pub enum ReportError {
     BadSession { text: String },
     #[error("'{text}' is no report; write FORMAT or FORMAT=PATH with a format of {known}")]
     BadFormat { text: String, known: String },
+    #[error("no file after '='; write for example {text}FILE")]
+    NoFile { text: String },
     #[error(
         "both {first} and {second} would go to standard output; give one a file: {second}=PATH"
     )]
@@ -70,7 +72,7 @@ pub struct Output<F = Format> {
     pub path: Option<PathBuf>,
 }
 
-impl<F: Named> FromStr for Output<F> {
+impl<F: NamedForm> FromStr for Output<F> {
     type Err = ReportError;
 
     /// Reads `markdown=report.md`, or `markdown` for standard output.
@@ -78,6 +80,9 @@ impl<F: Named> FromStr for Output<F> {
         let named = named_file(text);
         let name = named.as_ref().map_or(text, |(name, _)| name);
         let Some(format) = F::find(name) else {
+            if text.strip_suffix('=').and_then(F::find).is_some() {
+                return Err(ReportError::NoFile { text: text.to_string() });
+            }
             let known: Vec<&str> = F::ALL.iter().map(|(name, _)| *name).collect();
             let (text, known) = (text.to_string(), known.join(", "));
             return Err(ReportError::BadFormat { text, known });
@@ -307,7 +312,7 @@ fn rendered(story: &Story, format: Format, style: Style) -> String {
 ///
 /// # Errors
 /// Two reports for standard output, or for one file.
-pub fn check<F: Named>(outputs: &[Output<F>]) -> Result<(), ReportError> {
+pub fn check<F: NamedForm>(outputs: &[Output<F>]) -> Result<(), ReportError> {
     let mut shown = outputs.iter().filter(|output| output.path.is_none());
     if let (Some(first), Some(second)) = (shown.next(), shown.next()) {
         let (first, second) = (first.format.name(), second.format.name());

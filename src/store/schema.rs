@@ -14,7 +14,6 @@ use crate::files::{create_new, with_suffix};
 const APPLICATION_ID: i32 = 0x7377_7370;
 
 /// What turns version N into N + 1, beginning with an empty file: today's version is their number.
-/// The table `trials` is not written any more: the events have it all.
 pub(super) const STEPS: &[&str] = &[
     "
     CREATE TABLE sessions (
@@ -35,7 +34,7 @@ pub(super) const STEPS: &[&str] = &[
         json TEXT NOT NULL,
         PRIMARY KEY (session, seq)
     ) WITHOUT ROWID;
-    CREATE TABLE trials (                      -- drawn from the events, for queries
+    CREATE TABLE trials (                      -- not used: the events have it all
         session INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
         id INTEGER NOT NULL,
         workers INTEGER NOT NULL,

@@ -19,6 +19,6 @@ export async function decode(text: string): Promise<Page> {
 /** Refuses what another version of the program described differently. */
 export function checked(value: unknown): Page {
   const format = (value as { format?: unknown } | null)?.format;
-  if (format !== 1) throw new CannotShow(`format ${String(format)}, expected 1`);
+  if (format !== 2) throw new CannotShow(`format ${String(format)}, expected 2`);
   return value as Page;
 }

@@ -238,7 +238,7 @@ function textJa(chosen: Decision, now: number, gain: number) {
 type Content = { session: SessionPage } | { compare: ComparePage } | { lab: LabResult };
 
 export function pageOf<Of extends Content>(content: Of) {
-  return { format: 1, version: "0.9.0", ...content };
+  return { format: 2, version: "0.9.0", ...content };
 }
 
 /** As large as a session may get: 500 trials of 120 seconds. */

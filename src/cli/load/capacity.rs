@@ -9,7 +9,7 @@ use crate::cli::progress;
 use crate::cli::{Exit, UsageError, interrupt};
 use crate::report::load::capacity as shown;
 use crate::report::load::{Format, Report, text};
-use crate::report::{Named, json};
+use crate::report::{NamedForm, json};
 use crate::session::load::capacity::{self, Progress};
 use crate::session::load::{Asked, Length};
 use crate::terms::{CapacitySummary, Rate};

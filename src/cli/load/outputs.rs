@@ -17,7 +17,7 @@ use crate::session::report;
 /// A format and the file that it goes to; without one to standard output.
 pub type Output = report::Output<Format>;
 
-/// For messages.
+/// Where it goes, for messages.
 fn name(output: &Output) -> String {
     match &output.path {
         Some(file) => file.display().to_string(),
@@ -104,7 +104,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::report::Named;
+    use crate::report::NamedForm;
 
     fn outputs(typed: &[&str], is_json: bool) -> Result<Vec<Output>, UsageError> {
         let typed: Vec<Output> = typed.iter().map(|text| text.parse().unwrap()).collect();
@@ -122,12 +122,11 @@ mod tests {
             let with_file = format!("{name}=a=b").parse::<Output>().unwrap();
             assert_eq!(with_file.path.as_deref(), Some(Path::new("a=b")), "{name}");
         }
-        for text in ["xml", "json="] {
-            let error = text.parse::<Output>().unwrap_err().to_string();
-            let begins = format!("'{text}' is no report; write FORMAT or FORMAT=PATH");
-            assert!(error.starts_with(&begins), "{error}");
-            assert!(error.ends_with("wrk, ab, k6, junit, prometheus"), "{error}");
-        }
+        let refused = |text: &str| text.parse::<Output>().unwrap_err().to_string();
+        let error = refused("xml");
+        assert!(error.starts_with("'xml' is no report; write FORMAT or FORMAT=PATH"), "{error}");
+        assert!(error.ends_with("wrk, ab, k6, junit, prometheus"), "{error}");
+        assert_eq!(refused("json="), "no file after '='; write for example json=FILE");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::terms::{
 };
 
 /// The number of this description; a page of another one says so instead of showing nonsense.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// All that a page shows.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -311,6 +311,9 @@ mod tests {
             let stored = serde_json::to_string(&line).unwrap();
             assert_eq!(serde_json::from_str::<PlanLine>(&stored).unwrap(), line, "{stored}");
         }
+        let older: PlanLine = serde_json::from_str(r#"["a","b","c"]"#).unwrap();
+        let PlanRow { what, value, source } = row(&older, Language::Japanese);
+        assert_eq!([what, value, source], ["a", "b", "c"]);
     }
 
     #[test]

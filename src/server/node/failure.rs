@@ -5,7 +5,7 @@
 use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
 use crate::terms::BootFailureKind::*;
 
-/// Of an app that Node runs.
+/// Causes by what an app that Node runs prints.
 pub(super) const CAUSES: &Causes = &[
     (OtherPort, &["not where the variable PORT says"]),
     (PortTaken, &["EADDRINUSE"]),

@@ -5,7 +5,7 @@
 use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
 use crate::terms::BootFailureKind::*;
 
-/// Of PHP-FPM, and of what its first page prints.
+/// Causes by what PHP-FPM, or its first page, prints.
 pub(super) const CAUSES: &Causes = &[
     (PortTaken, &["unable to bind listening socket", "Another FPM instance seems to already"]),
     (

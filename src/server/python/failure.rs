@@ -5,7 +5,7 @@
 use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
 use crate::terms::BootFailureKind::*;
 
-/// Of every server for Python apps.
+/// Causes by what any server for Python apps prints.
 pub const CAUSES: &Causes = &[
     (PortTaken, &["ddress already in use", "Connection in use: "]),
     (

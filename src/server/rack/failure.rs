@@ -5,7 +5,7 @@
 use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes};
 use crate::terms::BootFailureKind::*;
 
-/// Of every server for Ruby apps.
+/// Causes by what any server for Ruby apps prints.
 pub const CAUSES: &Causes = &[
     // The last are the words of EventMachine, which Thin runs on.
     (PortTaken, &["EADDRINUSE", "Address already in use", "no acceptor (port is in use"]),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use sweetspot::report::Named;
+use sweetspot::report::NamedForm;
 
 use super::command::sweetspot;
 use super::server::{Server, ok};

@@ -326,8 +326,8 @@ describe("when anything goes wrong the plain tables stay, with a sentence", () =
   const whole = packed(pageOf({ session: session(2, 3) }));
   for (const [name, data] of Object.entries({
     "broken data": whole.slice(0, 400),
-    "another version": packed({ format: 2, version: "0.9.0" } as never),
-    "nothing in it": packed({ format: 1, version: "0.9.0" } as never),
+    "another version": packed({ format: 3, version: "0.9.0" } as never),
+    "nothing in it": packed({ format: 2, version: "0.9.0" } as never),
     "a part that is missing": packed(pageOf({
       session: { ...session(1, 3), text: null as never } })),
   })) {

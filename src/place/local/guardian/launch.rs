@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Gid, Uid, setpriority_process};
-use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use rustix::thread::{CpuSet, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::log_file::LogFile;
 use crate::load;
@@ -67,7 +67,10 @@ pub fn spawn(
         command.env_remove(name);
     }
     let join_files = c_strings(confined.join_files)?;
-    let (cpus, nice) = (confined.cpus.to_vec(), confined.nice);
+    let nice = confined.nice;
+    // Where the kernel cannot be told of one of them, the server runs on all.
+    let may_confine = confined.cpus.iter().all(|cpu| *cpu < CpuSet::MAX_CPU);
+    let cpus = if may_confine { confined.cpus.to_vec() } else { Vec::new() };
     let guardian = std::process::id();
     let ids = run_as.map(Ids::of);
     let prepare = move || {

@@ -25,7 +25,7 @@ mod wrk;
 mod tests;
 
 use super::{json, junit, metrics, prometheus};
-use crate::report::Named;
+use crate::report::NamedForm;
 use result::milliseconds;
 pub use result::{About, LoadResult, RequestLine};
 pub use sinks::{SinkFailure, Sinks};
@@ -61,7 +61,7 @@ pub enum Stream {
     Csv,
 }
 
-impl Named for Format {
+impl NamedForm for Format {
     const ALL: &'static [(&'static str, Self)] = &[
         ("text", Self::Report(Report::Text)),
         ("json", Self::Report(Report::Json)),

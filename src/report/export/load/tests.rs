@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{About, Format, LoadResult, Report, RequestLine};
-use crate::report::Named;
+use crate::report::NamedForm;
 use crate::terms::{
     ErrorCounts, GeneratorSummary, GoalSummary, Latencies, LatencySummary, LoadSecond, LoadSummary,
     SendLagSummary, TargetSummary, Window, WindowLatency,
