@@ -200,8 +200,8 @@ impl Verify {
         Some(self.again.request(self.recommended(), self.plan.arrivals))
     }
 
-    /// Fills the queue with the next block; leaves it empty where there is nothing more to measure, or
-    /// no time for it.
+    /// Fills the queue with the next block; leaves it empty where there is nothing more to measure,
+    /// or no time for it.
     fn begin_block(&mut self) {
         let is_over = self.obstacle.is_some() || !self.settings.contains(&self.recommended());
         if is_over || self.block >= VERIFY_BLOCKS_MAX || self.is_sharp() {

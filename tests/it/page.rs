@@ -46,7 +46,7 @@ fn data(file: &str) -> Value {
 #[test]
 fn a_file_holds_all_that_the_session_knows() {
     let page = data(&page::render(&story(), None, &BUILT, EN));
-    assert_eq!(page["format"], 1);
+    assert_eq!(page["format"], 2);
     let session = &page["session"];
     assert_eq!(session["app"], sample::APP);
     assert_eq!(session["limits"], json!([[0.95, 0.2]]));

@@ -152,7 +152,7 @@ fn what_is_not_there_is_a_usage_error_that_says_what_to_do() {
         (folder.path(), &["sessions", "rm", "9"], "there is no session 9"),
         (folder.path(), &["sessions", "show", "first"], "give its number or 'last'"),
         (folder.path(), &["report", "1", "-o", "pdf=a.pdf"], "text, markdown, json, csv"),
-        (folder.path(), &["report", "1", "-o", "csv="], "FORMAT=PATH"),
+        (folder.path(), &["report", "1", "-o", "csv="], "write for example csv=FILE"),
         (folder.path(), &["report", "1", "-o", "csv", "-o", "json"], "json=PATH"),
     ];
     for (folder, arguments, part) in cases {

@@ -166,7 +166,7 @@ test("data is decoded, and refused when it is of another version", async () => {
   const page = pageOf({ session: session(2, 3) });
   const text = gzipSync(JSON.stringify(page)).toString("base64");
   expect(await decode(`\n${text}\n`)).toEqual(page);
-  expect(() => checked({ format: 2 })).toThrow("format 2");
+  expect(() => checked({ format: 1 })).toThrow("format 1");
   expect(() => checked(null)).toThrow();
   await expect(decode("AAAA")).rejects.toThrow();
 });
