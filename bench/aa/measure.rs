@@ -4,9 +4,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use sweetspot::place::Place as _;
 use sweetspot::place::local::Local;
-use sweetspot::place::{Offer, Place as _};
-use sweetspot::terms::{Goals, Offered, Rate, StopSignal, TrialPurpose, TrialSummary, Variant};
+use sweetspot::terms::{Goals, Offered, Rate, StopSignal, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Runner};
 
 use super::Sizes;
@@ -111,21 +111,9 @@ fn start(
 }
 
 fn order(sizes: &Sizes, offered: Offered, is_first: bool, seed: u64) -> Order {
-    Order {
-        variant: Variant::AS_IT_IS,
-        configuration: sizes.setting,
-        fresh_start: is_first,
-        offer: Offer {
-            offered,
-            warm_up: if is_first { WARM_UP } else { SETTLE },
-            duration: Duration::from_secs(sizes.seconds),
-            // Arrivals of its own for each window: what is chance in them is part of the spread.
-            seed,
-            connection: None,
-            pods_away: 0,
-        },
-        latency_limit: None,
-    }
+    let times = [if is_first { WARM_UP } else { SETTLE }, Duration::from_secs(sizes.seconds)];
+    // Arrivals of its own for each window: what is chance in them is part of the spread.
+    Order { fresh_start: is_first, ..trial::order(sizes.setting, offered, times, seed) }
 }
 
 fn purpose(offered: Offered) -> TrialPurpose {

@@ -1,12 +1,17 @@
 //! A whole search, or verification, on a place that needs no clock.
 
+use std::time::Duration;
+
+use sweetspot::model::Form;
 use sweetspot::place::Place;
 use sweetspot::report::Language;
-use sweetspot::search::{Search, SearchPlan, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan};
+use sweetspot::search::{
+    PRECISION, Search, SearchPlan, Told, TrialRequest, Verify, VerifyAnswer, VerifyPlan,
+};
 use sweetspot::session::crew::Crew;
 use sweetspot::session::order::Measured;
 use sweetspot::summary::trial::Context;
-use sweetspot::terms::{Goals, Slo, TrialSummary};
+use sweetspot::terms::{Arrivals, Configuration, Goals, Objective, Slo, TrialSummary};
 
 use super::Result;
 use super::trial::context;
@@ -76,6 +81,36 @@ impl Asks for Recheck<'_> {
 
     fn unloaded_s(&self) -> Option<f64> {
         self.unloaded_s
+    }
+}
+
+/// Of a server with threads, on one place with one core, where nothing else is known or asked for.
+pub fn plan(
+    grid: Vec<Configuration>,
+    current: Configuration,
+    budget: Duration,
+    seed: u64,
+) -> SearchPlan {
+    SearchPlan {
+        grid,
+        current,
+        slo: None,
+        cores: 1.0,
+        form: Form::Threads,
+        generator_shares_cores: false,
+        memory: None,
+        db_connections: None,
+        arrivals: Arrivals::Poisson,
+        other_connection: None,
+        objective: Objective::default(),
+        changes: Vec::new(),
+        places: 1,
+        compares_latency: false,
+        pods: 1,
+        budget,
+        soak: None,
+        precision: PRECISION,
+        seed,
     }
 }
 

@@ -4,13 +4,13 @@
 
 use std::time::{Duration, Instant};
 
+use sweetspot::place::Place as _;
 use sweetspot::place::local::Local;
-use sweetspot::place::{Offer, Place as _};
 use sweetspot::report::Language;
 use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{
     Configuration, LoadSecond, Offered, Rate, Slo, StopSignal, TrialPurpose, TrialRecord,
-    TuneResult, Variant,
+    TuneResult,
 };
 use sweetspot::trial::{Order, Outcome, Runner};
 
@@ -102,22 +102,13 @@ fn hold(tuned: &Tuned, sizes: &Sizes, row: Row) -> Result<Row> {
     let cores = place.machine().cores.get();
     let mut runner = Runner::new(&mut place, 0);
     let rate = Rate::per_second(row.rate_rps)?;
-    let order = Order {
-        variant: Variant::AS_IT_IS,
-        configuration: Configuration::new(row.workers, row.threads)?,
-        fresh_start: true,
-        offer: Offer {
-            offered: Offered::Open { rate, arrivals: tuned.plan.arrivals },
-            warm_up: WARM_UP,
-            duration: Duration::from_secs(sizes.hold_s),
-            // None that the session has used.
-            seed: 1_000_000 + u64::from(row.number) * 10 + row.phase as u64,
-            connection: None,
-            pods_away: 0,
-        },
-        // It is offered to the end, however hopeless it is.
-        latency_limit: None,
-    };
+    let configuration = Configuration::new(row.workers, row.threads)?;
+    let offered = Offered::Open { rate, arrivals: tuned.plan.arrivals };
+    let times = [WARM_UP, Duration::from_secs(sizes.hold_s)];
+    // None that the session has used.
+    let seed = 1_000_000 + u64::from(row.number) * 10 + row.phase as u64;
+    // It is offered to the end, however hopeless it is.
+    let order = Order { fresh_start: true, ..trial::order(configuration, offered, times, seed) };
     let outcome = runner.run(&order, &mut |_| {})?;
     runner.finish()?;
     let record = match outcome {

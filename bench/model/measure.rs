@@ -4,12 +4,11 @@
 
 use std::time::Duration;
 
+use sweetspot::place::Place as _;
 use sweetspot::place::local::services::Services;
 use sweetspot::place::local::{Local, LocalSettings};
-use sweetspot::place::{Offer, Place as _};
 use sweetspot::terms::{
-    Arrivals, Configuration, ConnectionMode, Goals, Offered, Rate, StopSignal, Target,
-    TrialPurpose, Variant,
+    Arrivals, Configuration, ConnectionMode, Goals, Offered, Rate, StopSignal, Target, TrialPurpose,
 };
 use sweetspot::trial::{Order, Runner};
 
@@ -150,20 +149,8 @@ fn order(cell: Configuration, kind: Kind, saturated_rps: f64, seconds: u64) -> R
         Kind::Half => open(0.5)?,
         Kind::Most => open(0.8)?,
     };
-    Ok(Order {
-        variant: Variant::AS_IT_IS,
-        configuration: cell,
-        fresh_start: false,
-        offer: Offer {
-            offered,
-            warm_up: Duration::from_secs(2),
-            duration: duration(&offered, kind, seconds),
-            seed: u64::from(cell.slots()),
-            connection: None,
-            pods_away: 0,
-        },
-        latency_limit: None,
-    })
+    let times = [Duration::from_secs(2), duration(&offered, kind, seconds)];
+    Ok(trial::order(cell, offered, times, u64::from(cell.slots())))
 }
 
 /// A 95th percentile needs more requests than a rate does, and the more of them the longer a queue

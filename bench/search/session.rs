@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
 use sweetspot::report::Language;
-use sweetspot::search::{Answer, PRECISION, SearchPlan};
+use sweetspot::search::{Answer, SearchPlan};
 use sweetspot::stats::Estimate;
-use sweetspot::terms::{Arrivals, Bytes, Configuration, Objective, Prediction, Slo};
+use sweetspot::terms::{Bytes, Configuration, Prediction, Slo};
 
 use super::apps::Case;
 use crate::common::Result;
-use crate::common::played::play;
+use crate::common::played::{self, play};
 
 /// A search that has ended.
 pub struct Ended {
@@ -30,25 +29,10 @@ pub struct Ended {
 /// `slo`: the goal, where it is given.
 pub fn plan(case: &Case, slo: Option<Slo>, budget: Duration, seed: u64) -> SearchPlan {
     SearchPlan {
-        grid: case.grid.clone(),
-        current: case.app.current,
         slo,
         cores: case.app.cores,
-        form: Form::Threads,
-        generator_shares_cores: false,
         memory: Some(Bytes(case.app.memory.limit_bytes)),
-        db_connections: None,
-        arrivals: Arrivals::Poisson,
-        other_connection: None,
-        objective: Objective::default(),
-        changes: Vec::new(),
-        places: 1,
-        compares_latency: false,
-        pods: 1,
-        budget,
-        soak: None,
-        precision: PRECISION,
-        seed,
+        ..played::plan(case.grid.clone(), case.app.current, budget, seed)
     }
 }
 

@@ -9,18 +9,18 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::model::simulator::{Admission, Lock, Pauses};
+use sweetspot::place::Place as _;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
-use sweetspot::place::{Offer, Place as _};
 use sweetspot::report::Story;
 use sweetspot::session::predict::{Question, answer};
 use sweetspot::stats::{normal, quantile};
 use sweetspot::terms::{Configuration, Goals, Offered, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Runner};
 
-use crate::common::Result;
 use crate::common::bars::{Bar, Limit};
 use crate::common::spread::mean;
 use crate::common::table::table;
+use crate::common::{Result, trial};
 
 const LEVEL: f64 = 0.9;
 
@@ -165,23 +165,11 @@ fn trial(
         TrialPurpose::Unloaded => 1,
         _ => (2 * configuration.slots()).max(4),
     };
-    let order = Order {
-        variant: sweetspot::terms::Variant::AS_IT_IS,
-        configuration,
-        fresh_start: true,
-        offer: Offer {
-            offered: Offered::Closed { clients, think: Duration::ZERO },
-            warm_up: Duration::from_secs(1),
-            duration: Duration::from_secs(4),
-            seed,
-            connection: None,
-            pods_away: 0,
-        },
-        latency_limit: None,
-    };
+    let offered = Offered::Closed { clients, think: Duration::ZERO };
+    let order = trial::order(configuration, offered, [1, 4].map(Duration::from_secs), seed);
+    let order = Order { fresh_start: true, ..order };
     let mut runner = Runner::new(place, 0);
-    let summary =
-        crate::common::trial::run(&mut runner, &order, purpose, app.cores, &Goals::default())?;
+    let summary = trial::run(&mut runner, &order, purpose, app.cores, &Goals::default())?;
     runner.finish()?;
     Ok(summary)
 }

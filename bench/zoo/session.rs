@@ -3,13 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use sweetspot::model::Form;
 use sweetspot::place::Place;
 use sweetspot::report::Language;
-use sweetspot::search::{Answer, PRECISION, SearchPlan};
-use sweetspot::terms::{
-    Arrivals, Bytes, Configuration, Note, Objective, PrecisionNote, Ratio, SearchNote, Slo, Stated,
-};
+use sweetspot::search::{Answer, SearchPlan};
+use sweetspot::terms::{Bytes, Configuration, Note, PrecisionNote, Ratio, SearchNote, Slo, Stated};
 
 use super::app::Case;
 use super::kinds::{self, Kind};
@@ -17,7 +14,7 @@ use super::place::Zoo;
 use super::recheck::{self, Rechecked};
 use super::truth::{Kept, Truth, fits};
 use crate::common::Result;
-use crate::common::played::{Played, play};
+use crate::common::played::{self, Played, play};
 
 /// What one session came to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -176,25 +173,12 @@ fn is_warning(note: &Note) -> bool {
 
 fn plan(case: &Case, Asked { budget, places, .. }: Asked, seed: u64) -> SearchPlan {
     SearchPlan {
-        grid: case.grid.clone(),
-        current: case.current,
         slo: case.slo.clone(),
         cores: case.app.cores(),
-        form: Form::Threads,
         generator_shares_cores: case.app.hardware.generator_s > 0.0,
         memory: Some(Bytes(case.app.memory.limit_bytes)),
-        db_connections: None,
-        arrivals: Arrivals::Poisson,
-        other_connection: None,
-        objective: Objective::default(),
-        changes: Vec::new(),
         places,
-        compares_latency: false,
-        pods: 1,
-        budget,
-        soak: None,
-        precision: PRECISION,
-        seed,
+        ..played::plan(case.grid.clone(), case.current, budget, seed)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::demand::Request;
 use super::seen::Seen;
+use super::times::RateSeen;
 use crate::model::stay;
 use crate::stats::mean_sd_log;
 
@@ -61,24 +62,12 @@ fn spans(seen: &Seen) -> Vec<Span> {
     let all_rps = seen.met_rps() * f64::from(seen.instances);
     let seconds = (REQUESTS_EACH / all_rps).ceil().max(1.0) as u32;
     let length_s = f64::from(seconds);
-    let mut spans: Vec<(u32, Span)> = Vec::new();
-    for rate in &seen.rates {
-        let number = rate.second / seconds;
-        match spans.last_mut().filter(|(last, _)| *last == number) {
-            Some((_, span)) => {
-                span.requests += rate.requests;
-                span.app_s += rate.app_s;
-            }
-            None => {
-                let (requests, app_s) = (rate.requests, rate.app_s);
-                spans.push((number, Span { requests, length_s, app_s }));
-            }
-        }
-    }
-    let is_whole = |number: u32| (f64::from(number) + 1.0) * length_s <= seen.length_s;
-    let counts =
-        |(number, span): (u32, Span)| (span.requests > 0 && is_whole(number)).then_some(span);
-    spans.into_iter().filter_map(counts).collect()
+    let is_whole = |it: &RateSeen| {
+        let span = it.second;
+        (f64::from(span) + 1.0) * length_s <= seen.length_s
+    };
+    let of = |RateSeen { requests, app_s, .. }| Span { requests, length_s, app_s };
+    seen.spans(seconds).into_iter().filter(is_whole).map(of).collect()
 }
 
 /// Some of the time.

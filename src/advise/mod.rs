@@ -17,18 +17,19 @@ use crate::model::{Demand, Stay, stay};
 use crate::search::goal_from_unloaded;
 use crate::terms::{
     AdviseReport, Configuration, Cores, Goals, OPERATING_SHARE, PredictedSetting, ScalingTarget,
-    SeenTraffic,
+    SeenTraffic, Slo,
 };
 use demand::Request;
-pub use seen::{Question, Seen, Sums};
+pub use seen::{Seen, Sums};
 pub use settings::usual_settings;
 pub use times::{RateSeen, Times};
 
-/// Advises.
-pub fn advise(seen: &Seen, question: &Question) -> AdviseReport {
+/// Advises. `slo`: `None`: what the times of single requests make sensible; `settings`: to choose
+/// among besides the current one.
+pub fn advise(seen: &Seen, slo: Option<&Slo>, settings: &[Configuration]) -> AdviseReport {
     let mut report = AdviseReport {
         seen: traffic(seen),
-        slo: question.slo.clone().map(|slo| Goals::one(slo).list()),
+        slo: slo.map(|slo| Goals::one(slo.clone()).list()),
         refused: Vec::new(),
         demand: None,
         current: None,
@@ -48,11 +49,11 @@ pub fn advise(seen: &Seen, question: &Question) -> AdviseReport {
         }
     };
     report.routes = routes::routes(&seen.times, Some(&request));
-    let slo = question.slo.clone().unwrap_or_else(|| {
+    let slo = slo.cloned().unwrap_or_else(|| {
         goal_from_unloaded(Duration::from_secs_f64(request.alone_p95_s(&seen.times)))
     });
     report.slo = Some(Goals::one(slo.clone()).list());
-    let choice = match settings::choose(seen, &request, slo.tightest(), &question.settings) {
+    let choice = match settings::choose(seen, &request, slo.tightest(), settings) {
         Ok(choice) => choice,
         Err(why) => {
             report.refused.push(why.into());

@@ -1,9 +1,9 @@
-//! What was seen of a server, and what is asked.
+//! What was seen of a server.
 //!
 //! In and out: values.
 
 use super::times::{RateSeen, Times};
-use crate::terms::{Bytes, Configuration, Cores, Slo};
+use crate::terms::{Bytes, Configuration, Cores};
 
 /// What was seen.
 #[derive(Debug, Clone)]
@@ -44,28 +44,10 @@ pub struct Sums {
     pub probe_s: Option<f64>,
 }
 
-/// What is asked.
-#[derive(Debug, Clone, Default)]
-pub struct Question {
-    /// `None`: what the times of single requests make sensible.
-    pub slo: Option<Slo>,
-    /// Settings to choose among besides the current one.
-    pub settings: Vec<Configuration>,
-}
-
 /// Seconds that are looked at together, where rates rise and fall over the day.
 const MINUTE: u32 = 60;
 /// One in so many minutes is among the busiest.
 const BUSIEST: usize = 10;
-
-/// A minute with requests.
-struct Minute {
-    number: u32,
-    /// Of all instances together.
-    requests: f64,
-    /// The last one may be cut short.
-    length_s: f64,
-}
 
 impl Seen {
     /// Of one instance, mean over all of the time.
@@ -83,9 +65,8 @@ impl Seen {
     /// ```
     pub fn met_rps(&self) -> f64 {
         let minutes = self.minutes();
-        let requests: f64 = minutes.iter().map(|it| it.requests).sum();
-        let met: f64 =
-            minutes.iter().map(|it| it.requests * (it.requests - 1.0) / it.length_s).sum();
+        let requests: f64 = minutes.iter().map(|(all, _)| all).sum();
+        let met: f64 = minutes.iter().map(|(all, length_s)| all * (all - 1.0) / length_s).sum();
         match requests > 0.0 {
             true => met / requests / f64::from(self.instances),
             false => self.rate_rps(),
@@ -94,10 +75,10 @@ impl Seen {
 
     /// Of one instance, mean over the busiest tenth of the minutes that had requests.
     pub fn busiest_rps(&self) -> f64 {
-        let is_long = |it: &&Minute| it.length_s >= 0.5 * f64::from(MINUTE);
+        let is_long = |(_, length_s): &&(f64, f64)| *length_s >= 0.5 * f64::from(MINUTE);
         let minutes = self.minutes();
         let mut rates: Vec<f64> =
-            minutes.iter().filter(is_long).map(|it| it.requests / it.length_s).collect();
+            minutes.iter().filter(is_long).map(|(all, length_s)| all / length_s).collect();
         rates.sort_by(|a, b| b.total_cmp(a));
         let busiest = &rates[..rates.len().div_ceil(BUSIEST)];
         match busiest.is_empty() {
@@ -106,19 +87,31 @@ impl Seen {
         }
     }
 
-    fn minutes(&self) -> Vec<Minute> {
-        let mut minutes: Vec<Minute> = Vec::new();
-        for rate in self.rates.iter().filter(|rate| rate.requests > 0) {
-            let (number, requests) = (rate.second / MINUTE, rate.requests as f64);
-            match minutes.last_mut().filter(|last| last.number == number) {
-                Some(minute) => minute.requests += requests,
-                None => {
-                    let left_s = self.length_s - f64::from(number) * f64::from(MINUTE);
-                    let length_s = left_s.clamp(1.0, f64::from(MINUTE));
-                    minutes.push(Minute { number, requests, length_s });
+    /// Requests of all instances together in each minute that had any, and its length in seconds:
+    /// the last one may be cut short.
+    fn minutes(&self) -> Vec<(f64, f64)> {
+        let of = |span: RateSeen| {
+            let left_s = self.length_s - f64::from(span.second) * f64::from(MINUTE);
+            (span.requests as f64, left_s.clamp(1.0, f64::from(MINUTE)))
+        };
+        self.spans(MINUTE).into_iter().map(of).collect()
+    }
+
+    /// So many seconds together each, in order and by their number in place of the second; those
+    /// without a request are left out.
+    pub(super) fn spans(&self, seconds: u32) -> Vec<RateSeen> {
+        let mut spans: Vec<RateSeen> = Vec::new();
+        for rate in &self.rates {
+            let second = rate.second / seconds;
+            match spans.last_mut().filter(|last| last.second == second) {
+                Some(span) => {
+                    span.requests += rate.requests;
+                    span.app_s += rate.app_s;
                 }
+                None => spans.push(RateSeen { second, ..*rate }),
             }
         }
-        minutes
+        spans.retain(|span| span.requests > 0);
+        spans
     }
 }

@@ -67,7 +67,7 @@ fn seen_of(truth: &Demand, size: Size, setting: Configuration, rate: f64) -> See
 
 fn advised(seen: &Seen) -> AdviseReport {
     let settings = usual_settings(seen.cores, false);
-    advise(seen, &Question { slo: Some("p95<300ms".parse().unwrap()), settings })
+    advise(seen, Some(&"p95<300ms".parse().unwrap()), &settings)
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn shares<const N: usize>(
     let seen = seen_of(truth, size, setting, 0.5 * holds_rps(setting));
     let settings = usual_settings(seen.cores, false);
     let best_rps = settings.iter().map(|it| holds_rps(*it)).fold(0.0, f64::max);
-    let report = advise(&seen, &Question { slo: Some("p95<200ms".parse().unwrap()), settings });
+    let report = advise(&seen, Some(&"p95<200ms".parse().unwrap()), &settings);
     let open: Vec<&PredictedSetting> = report.predicted.iter().collect();
     let current = report.current.as_ref().unwrap();
     doubts.map(|doubt| {
@@ -335,8 +335,8 @@ fn too_little_and_what_contradicts_itself_is_refused() {
     );
     assert!(why.advised.is_none() && !why.routes.is_empty());
     let settings = usual_settings(one.cores, false);
-    let slo = Some("p95<20ms".parse().unwrap());
-    let why = advise(&one, &Question { slo, settings }).refused;
+    let slo = "p95<20ms".parse().unwrap();
+    let why = advise(&one, Some(&slo), &settings).refused;
     assert!(matches!(why[0].fact(), Some(AdviseRefusal::NothingWithinGoal)), "{why:?}");
 }
 
@@ -354,8 +354,8 @@ fn a_memory_that_no_setting_fits_into_is_not_put_down_to_the_goal() {
     assert_eq!(*limit_bytes, 512 << 20);
     assert!(needed_bytes.abs_diff(490 << 20) < 1 << 20, "{needed_bytes}");
     // Where nothing is within the goal either, that is why.
-    let slo = Some("p95<20ms".parse().unwrap());
-    let why = advise(&full, &Question { slo, settings: vec![at(1, 1)] }).refused;
+    let slo = "p95<20ms".parse().unwrap();
+    let why = advise(&full, Some(&slo), &[at(1, 1)]).refused;
     assert!(matches!(why[0].fact(), Some(AdviseRefusal::NothingWithinGoal)), "{why:?}");
     let roomy = Seen { memory: Bytes(1 << 30), ..full };
     assert_eq!(advised(&roomy).advised.unwrap().workers, 1);

@@ -9,14 +9,8 @@ use clap::Subcommand;
 use super::{Exit, UsageError, print, say};
 use crate::session::ecs::{self, EcsError, PutBack, ServiceName};
 
-#[derive(clap::Args)]
-pub struct Arguments {
-    #[command(subcommand)]
-    what: What,
-}
-
 #[derive(Subcommand)]
-enum What {
+pub enum What {
     /// Has a service run with the variables that our own environment names.
     Apply(Service),
     /// Fails where it no longer runs what was applied last.
@@ -29,7 +23,7 @@ enum What {
 }
 
 #[derive(clap::Args)]
-struct Service {
+pub struct Service {
     /// CLUSTER/SERVICE.
     service: String,
     #[arg(long)]
@@ -42,8 +36,8 @@ impl Service {
     }
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    match &arguments.what {
+pub fn run(what: &What) -> anyhow::Result<Exit> {
+    match what {
         What::Apply(of) => in_session(ecs::apply(&of.name()?, &of.record)),
         What::Check(of) => in_session(ecs::check(&of.name()?, &of.record)),
         What::Restore { record } => match ecs::restore(record) {

@@ -71,16 +71,8 @@ enum Action {
         /// Also write it as a page, measured beside published.
         #[arg(short, long, value_name = "html=FILE", value_parser = page)]
         output: Option<PathBuf>,
-        /// Print the result as JSON.
-        #[arg(long)]
-        json: bool,
-        /// Print only the result, and no progress.
-        #[arg(short = 'q', long)]
-        quiet: bool,
         #[command(flatten)]
-        turn: TurnArgument,
-        #[command(flatten)]
-        store: StoreArgument,
+        how: How,
     },
     /// Lets 'tune' find a setting for an experiment's app, and measures it against the article's.
     #[command(after_help = "Exits with 3 when the article's setting is better, and with 4 when \
@@ -92,36 +84,48 @@ enum Action {
         #[arg(long, value_name = "N", default_value_t = 4,
               value_parser = clap::value_parser!(u32).range(0..=100))]
         pairs: u32,
-        /// Print the result as JSON
-        #[arg(long)]
-        json: bool,
-        /// Print only the result, and no progress.
-        #[arg(short = 'q', long)]
-        quiet: bool,
         #[command(flatten)]
-        turn: TurnArgument,
-        #[command(flatten)]
-        store: StoreArgument,
+        how: How,
     },
+}
+
+// No doc comment: clap would take it for the description of the verb.
+#[derive(Debug, clap::Args)]
+struct How {
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print only the result, and no progress.
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    turn: TurnArgument,
+    #[command(flatten)]
+    store: StoreArgument,
+}
+
+impl How {
+    /// Where what happens is told.
+    fn progress(&self) -> Channel {
+        if self.quiet { Channel::nowhere() } else { Channel::standard_error() }
+    }
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     match arguments.action {
         Action::List { json, quiet } => list(json, quiet),
         Action::Show { lab, copy_to, json, quiet } => show(&lab, copy_to, json, quiet),
-        Action::Run { lab, quick, fresh_session, output, json, quiet, turn, store } => {
-            let folder = store.path.parent().map(PathBuf::from).unwrap_or_default();
+        Action::Run { lab, quick, fresh_session, output, how } => {
+            let folder = how.store.path.parent().map(PathBuf::from).unwrap_or_default();
             let options = RunOptions {
                 is_quick: quick,
                 kept_in: folder,
                 may_resume: !fresh_session,
                 stop: interrupt::install_with_answer(),
             };
-            experiment(&lab, &options, turn, output.as_deref(), json, quiet)
+            experiment(&lab, &options, output.as_deref(), &how)
         }
-        Action::Tune { lab, pairs, json, quiet, turn, store } => {
-            tune(&lab, pairs, store.path, turn, json, quiet)
-        }
+        Action::Tune { lab, pairs, how } => tune(&lab, pairs, &how),
     }
 }
 
@@ -164,50 +168,38 @@ fn page(text: &str) -> Result<PathBuf, String> {
 fn experiment(
     name: &str,
     options: &RunOptions,
-    turn: TurnArgument,
     page: Option<&Path>,
-    json: bool,
-    quiet: bool,
+    how: &How,
 ) -> anyhow::Result<Exit> {
     let lab = find(name)?;
-    let _turn = turn.take_alone(&options.stop)?;
-    let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
+    let _turn = how.turn.take_alone(&options.stop)?;
+    let mut progress = how.progress();
     let mut tell = |event: LabEvent<'_>| {
         // A terminal that is gone takes nothing from the result.
         drop(progress.writer.write_all(lab::event(&event).as_bytes()));
     };
     let ended = labs::run(&lab, options, &mut tell)?;
-    let text = match json {
-        true => json::render(&ended.result),
-        false => lab::result(&ended.result),
-    };
-    print(&text)?;
+    let result = &ended.result;
+    print(if how.json { json::render(result) } else { lab::result(result) })?;
     if let Some(file) = page {
-        write_file(file, &page::lab(&ended.result, &page::assets()))?;
+        write_file(file, &page::lab(result, &page::assets()))?;
     }
     if ended.is_cut {
         say("stopped; the same command goes on from here");
         return Ok(Exit::CouldNotMeasure);
     }
-    Ok(exit(&ended.result))
+    Ok(exit(result))
 }
 
-fn tune(
-    name: &str,
-    pairs: u32,
-    store: PathBuf,
-    turn: TurnArgument,
-    json: bool,
-    quiet: bool,
-) -> anyhow::Result<Exit> {
+fn tune(name: &str, pairs: u32, how: &How) -> anyhow::Result<Exit> {
     let lab = find(name)?;
     let stop = interrupt::install_with_answer();
-    let _turn = turn.take_alone(&stop)?;
-    let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
-    let wanted = if quiet { None } else { Some(Wanted::NothingOnStandardOutput) };
+    let _turn = how.turn.take_alone(&stop)?;
+    let mut progress = how.progress();
+    let wanted = if how.quiet { None } else { Some(Wanted::NothingOnStandardOutput) };
     let options = labs::tune::TuneOptions {
         pairs,
-        store,
+        store: how.store.path.clone(),
         stop,
         reporters: &mut |place| {
             let reporter = |wanted| for_standard_streams(wanted, Some(place), Language::English);
@@ -219,11 +211,7 @@ fn tune(
         drop(progress.writer.write_all(lab::tune_event(&event).as_bytes()));
     };
     let result = labs::tune::run(&lab, options, &mut tell)?;
-    let text = match json {
-        true => json::render(&result),
-        false => lab::tuned(&result),
-    };
-    print(&text)?;
+    print(if how.json { json::render(&result) } else { lab::tuned(&result) })?;
     Ok(match result.holds {
         Holds::Yes => Exit::Done,
         Holds::No => Exit::NotMet,

@@ -24,43 +24,11 @@ use crate::report::load::{About, Format, LoadResult, Sinks, Stream, text};
 use crate::session::load::{self, Conclusion, Receivers, Relay};
 use crate::session::push;
 use crate::terms::{LiveSecond, RequestRow, StopSignal};
-use options::{Options, asked};
+pub use options::Options;
+use options::asked;
 use outputs::Output;
 
-const AFTER_HELP: &str = r#"Examples:
-  sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
-  sweetspot load 127.0.0.1:9292 --clients 64 --think 50ms --slo 'p95<200ms,errors<1%'
-  sweetspot load 127.0.0.1:9292 --rate 50/s --target 'GET / weight=3' --target 'POST /orders'
-  sweetspot load 127.0.0.1:9292 --steps 50/s:10s,100/s:10s,200/s:10s --warmup 5s
-  sweetspot load 127.0.0.1:9292 --ramp 0..500/s:60s --arrivals poisson
-  sweetspot load 127.0.0.1:9292 --find-capacity --slo 'p95<200ms,errors<1%'
-
-A targets file has requests as vegeta writes them, with weights; blank lines and # lines separate:
-  GET /orders weight=3 slo=p95<2s
-  POST /orders
-  Content-Type: application/json
-  @order.json
-or, if its first character is '{', a JSON object a line, with the body in base64:
-  {"method": "POST", "url": "/orders", "header": {"X-A": ["1"]}, "body": "e30=", "weight": 3}
-
-Variables in paths, header values and bodies: {{seq}} is the number of the request, from 0, {{uuid}}
-a random UUID, and {{name}} the column of that name of --variables FILE, whose rows are taken in
-turn. In paths values are percent-encoded. {{ name }}, with spaces, is sent as it stands.
-
-Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
-wrong; 3 SLO not met (by any rate tried); 4 measured, but the generator was the limit or the SLO is
-undecided."#;
-
-/// Sends load to a URL and says how fast it was answered
-#[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP)]
-pub struct Arguments {
-    #[command(flatten)]
-    options: Box<Options>,
-}
-
-pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let options = *arguments.options;
+pub fn run(options: Options) -> anyhow::Result<Exit> {
     if options.find_capacity {
         return capacity::run(options);
     }
@@ -87,10 +55,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let begun = RefCell::new(Begun::not_yet(prepared.about(Timestamp::now())));
     let stop = interrupt::install();
     let mut progress = Progress::new(is_quiet);
-    let (mut is_told, mut lateness) = (false, prepared.lateness());
+    let (mut is_told, mut begins_late) = (false, prepared.lateness());
     let mut watch = |second: &LiveSecond| {
         progress.draw_or_say(&text::progress(second));
-        if lateness.begins(second) {
+        if begins_late(second) {
             progress.say(&text::late(second));
         }
         if stop.is_raised() && second.in_flight > 0 && !std::mem::replace(&mut is_told, true) {

@@ -10,16 +10,14 @@ mod doctor;
 mod ecs;
 mod exit;
 mod failed;
-mod guardian;
+mod hidden;
 mod interrupt;
 mod lab;
 mod language;
 mod load;
 mod manual;
-mod node;
 mod observe;
 mod options;
-mod order;
 mod predict;
 mod print;
 mod progress;
@@ -58,9 +56,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    // Boxed: it has many more fields than the others.
+    // Boxed: they have many more fields than the others.
     Tune(Box<tune::Arguments>),
-    Load(load::Arguments),
+    Load(Box<load::Options>),
     Watch(watch::Arguments),
     Predict(predict::Arguments),
     Compare(compare::Arguments),
@@ -77,14 +75,8 @@ enum Verb {
     // For packages.
     #[command(hide = true)]
     Completions(completions::Arguments),
-    #[command(hide = true, name = "__guardian")]
-    Guardian(guardian::Arguments),
-    #[command(hide = true, name = "__ecs")]
-    Ecs(ecs::Arguments),
-    #[command(hide = true, name = "__order")]
-    Order(order::Arguments),
-    #[command(hide = true, name = "__node")]
-    Node(node::Arguments),
+    #[command(flatten)]
+    Hidden(hidden::Hidden),
 }
 
 /// Runs the command that was typed and returns its exit code; errors are printed here.
@@ -123,12 +115,12 @@ fn hide_value(mut error: clap::Error) -> clap::Error {
 }
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {
-    if !matches!(verb, Verb::Guardian(_) | Verb::Ecs(_) | Verb::Order(_) | Verb::Node(_)) {
+    if !matches!(verb, Verb::Hidden(_)) {
         crate::session::guardian::end_abandoned().iter().for_each(say);
     }
     match verb {
         Verb::Tune(arguments) => tune::run(*arguments),
-        Verb::Load(arguments) => load::run(arguments),
+        Verb::Load(options) => load::run(*options),
         Verb::Watch(arguments) => watch::run(arguments),
         Verb::Predict(arguments) => predict::run(arguments),
         Verb::Compare(arguments) => compare::run(arguments),
@@ -142,10 +134,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Lab(arguments) => lab::run(arguments),
         Verb::Doctor(arguments) => doctor::run(arguments),
         Verb::Completions(arguments) => completions::run(&arguments, Arguments::command()),
-        Verb::Guardian(arguments) => guardian::run(&arguments),
-        Verb::Ecs(arguments) => ecs::run(&arguments),
-        Verb::Order(arguments) => order::run(&arguments),
-        Verb::Node(arguments) => node::run(&arguments),
+        Verb::Hidden(verb) => hidden::run(verb),
     }
 }
 

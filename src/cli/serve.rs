@@ -1,6 +1,5 @@
 //! `sweetspot serve`: arguments.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
@@ -66,9 +65,5 @@ fn token() -> anyhow::Result<String> {
     let mut bytes = [0_u8; 16];
     let mut random = File::open("/dev/urandom").context("could not open /dev/urandom")?;
     random.read_exact(&mut bytes).context("could not read /dev/urandom")?;
-    Ok(bytes.iter().fold(String::new(), |mut token, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(token, "{byte:02x}");
-        token
-    }))
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }

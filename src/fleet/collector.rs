@@ -327,13 +327,13 @@ impl Collector {
         merge: &mut Merge,
         began: Instant,
     ) -> Result<(), FleetError> {
-        if merge.is_lost(index) {
+        if merge.generators[index].is_lost {
             return Ok(());
         }
         let member = &mut self.members[index];
         match told {
             Some(FromGenerator::Began { late }) => member.late = Some(late),
-            Some(FromGenerator::Live(second)) => merge.live(index, second),
+            Some(FromGenerator::Live(second)) => merge.generators[index].live.push_back(second),
             Some(FromGenerator::Second(second)) => {
                 member.told.add(&second);
                 merge.second(index, &second);
@@ -342,7 +342,7 @@ impl Collector {
                 member.busiest_loop = run.generator.busiest_loop;
                 // It was ended by somebody else, such as who drains its node.
                 let is_lost = run.is_cut_short && !self.is_ending;
-                merge.ended(index, run);
+                merge.generators[index].run = Some(run);
                 if is_lost {
                     self.miss(index, began);
                 }
@@ -360,10 +360,10 @@ impl Collector {
 
     /// After its end it is no loss.
     fn lose(&mut self, index: usize, merge: &mut Merge, began: Instant) {
-        if merge.is_over_for(index) {
+        if merge.generators[index].is_over() {
             return;
         }
-        merge.lost(index);
+        merge.generators[index].is_lost = true;
         // One that was only silent would go on sending what is not counted.
         drop(self.members[index].writer.send(&FromCollector::Stop { now: true }));
         self.miss(index, began);

@@ -3,8 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use crate::load::LoadError;
-
 /// In words for people; none has a secret in it.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
@@ -61,7 +59,4 @@ pub enum FleetError {
 
     #[error("stopped before the load began")]
     Stopped,
-
-    #[error(transparent)]
-    Load(#[from] LoadError),
 }

@@ -10,17 +10,20 @@ use crate::terms::{GeneratorUse, LiveSecond, LoadRun, LoadSecond, Phase};
 
 /// What one generator has told so far.
 #[derive(Debug, Default)]
-struct Progress {
+pub struct Progress {
     /// Seconds of the record.
     seconds: usize,
     /// By the clock, until all have told the same.
-    live: VecDeque<LiveSecond>,
-    run: Option<LoadRun>,
-    is_lost: bool,
+    pub live: VecDeque<LiveSecond>,
+    /// Once it came to its end.
+    pub run: Option<LoadRun>,
+    /// It is given up. What it told before stays; nothing that it tells later is to be added, as
+    /// those seconds may be handed on already.
+    pub is_lost: bool,
 }
 
 impl Progress {
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.run.is_some() || self.is_lost
     }
 }
@@ -28,7 +31,7 @@ impl Progress {
 /// The record while it grows. Holds only seconds that some generator has yet to tell.
 #[derive(Debug)]
 pub struct Merge {
-    generators: Vec<Progress>,
+    pub generators: Vec<Progress>,
     seconds: VecDeque<LoadSecond>,
     handed_on: usize,
 }
@@ -51,28 +54,6 @@ impl Merge {
             self.seconds.resize_with(at + 1, LoadSecond::default);
         }
         self.seconds[at].add(second);
-    }
-
-    pub fn live(&mut self, generator: usize, second: LiveSecond) {
-        self.generators[generator].live.push_back(second);
-    }
-
-    pub fn ended(&mut self, generator: usize, run: LoadRun) {
-        self.generators[generator].run = Some(run);
-    }
-
-    /// It is given up. What it told before stays; nothing that it tells later is to be added, as
-    /// those seconds may be handed on already.
-    pub fn lost(&mut self, generator: usize) {
-        self.generators[generator].is_lost = true;
-    }
-
-    pub fn is_lost(&self, generator: usize) -> bool {
-        self.generators[generator].is_lost
-    }
-
-    pub fn is_over_for(&self, generator: usize) -> bool {
-        self.generators[generator].is_over()
     }
 
     pub fn is_over(&self) -> bool {
@@ -177,10 +158,10 @@ mod tests {
         merge.second(1, &due(10));
         assert_eq!(merge.next_second().map(|it| it.due), Some(11));
         assert!(merge.next_second().is_none());
-        merge.lost(1);
+        merge.generators[1].is_lost = true;
         assert_eq!(merge.next_second().map(|it| it.due), Some(2));
         assert!(!merge.is_over());
-        merge.ended(0, run(30));
+        merge.generators[0].run = Some(run(30));
         assert!(merge.is_over());
         assert!(merge.run().unwrap().is_cut_short, "a part of it is missing");
     }
@@ -188,8 +169,8 @@ mod tests {
     #[test]
     fn what_generators_use_is_added_up_and_the_last_reply_is_the_latest() {
         let mut merge = Merge::new(2);
-        merge.ended(0, run(30));
-        merge.ended(1, run(70));
+        merge.generators[0].run = Some(run(30));
+        merge.generators[1].run = Some(run(70));
         let run = merge.run().unwrap();
         assert_eq!(run.generator.cpu_user, Duration::from_millis(100));
         assert_eq!(run.last_reply, Duration::from_millis(70));

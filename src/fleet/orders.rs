@@ -3,7 +3,7 @@
 //!
 //! In: an address of this machine. Out: orders.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -12,18 +12,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::message::Offer;
+use super::wire;
 use crate::terms::StopSignal;
 
-/// Bytes.
-const LONGEST: u64 = 64 << 10;
-
-/// For an order to come once its connection is there, and for its answer.
+/// For an order to come once its connection is there, and for its answer to be read.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Between two looks at the user's wish to end.
 const TICK: Duration = Duration::from_millis(50);
 
-const TAKEN: &str = "ok\n";
+const TAKEN: &str = "ok";
 
 /// What a collector is told.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -108,12 +106,10 @@ impl Orders {
 }
 
 fn take(stream: TcpStream) -> io::Result<Order> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new(&stream).take(LONGEST).read_line(&mut line)?;
-    let order = serde_json::from_str(&line).map_err(io::Error::other)?;
-    (&stream).write_all(TAKEN.as_bytes())?;
+    let (mut receiver, writer) = wire::open(stream)?;
+    receiver.wait_at_most(Some(PATIENCE))?;
+    let order = receiver.next()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    writer.send(&TAKEN)?;
     Ok(order)
 }
 
@@ -123,16 +119,12 @@ fn take(stream: TcpStream) -> io::Result<Order> {
 /// Nobody listens, or what was given is no order.
 pub fn hand_over(address: SocketAddr, order: &str) -> io::Result<()> {
     let order: Order = serde_json::from_str(order).map_err(io::Error::other)?;
-    let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let mut line = serde_json::to_string(&order).map_err(io::Error::other)?;
-    line.push('\n');
-    (&stream).write_all(line.as_bytes())?;
-    let mut answer = String::new();
-    BufReader::new(&stream).take(LONGEST).read_line(&mut answer)?;
-    match answer == TAKEN {
-        true => Ok(()),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    let (mut receiver, writer) = wire::open(TcpStream::connect_timeout(&address, PATIENCE)?)?;
+    receiver.wait_at_most(Some(PATIENCE))?;
+    writer.send(&order)?;
+    match receiver.next::<String>()?.as_deref() {
+        Some(TAKEN) => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! In: conclusions and the runs. Out: yes, no or undecided, with the figures. Only computes.
 
-use super::definition::{Conclusion, Condition, Count, Selector};
+use super::definition::{Conclusion, Condition, Count, FIGURES_OF_TARGETS, Selector};
 use crate::stats::{Estimate, LogRatio, PriorSpread, shrunk_interval};
 use crate::terms::{Holds, LabComparison, LabConclusion, LabEvidence, LabFigures, LabRun, LabRuns};
 
@@ -191,22 +191,21 @@ fn mean(values: &[f64]) -> f64 {
 
 /// The figure of this name, of a whole run.
 pub fn measured(figure: &str, figures: &LabFigures) -> Option<f64> {
-    if let Some((name, target)) = figure.split_once(' ') {
-        let one = figures.by_target.iter().find(|one| one.target == target)?;
-        return match name {
-            "p50_s" => one.latency_s.p50,
-            "p95_s" => one.latency_s.p95,
-            "p99_s" => one.latency_s.p99,
-            _ => None,
-        };
-    }
-    match figure {
+    let (name, latency_s) = match figure.split_once(' ') {
+        None => (figure, figures.latency_s),
+        Some((name, target)) if FIGURES_OF_TARGETS.contains(&name) => {
+            let one = figures.by_target.iter().find(|one| one.target == target)?;
+            (name, one.latency_s)
+        }
+        Some(_) => return None,
+    };
+    match name {
         "throughput_rps" => figures.throughput_rps,
         "success" => figures.success,
-        "mean_s" => figures.latency_s.mean,
-        "p50_s" => figures.latency_s.p50,
-        "p95_s" => figures.latency_s.p95,
-        "p99_s" => figures.latency_s.p99,
+        "mean_s" => latency_s.mean,
+        "p50_s" => latency_s.p50,
+        "p95_s" => latency_s.p95,
+        "p99_s" => latency_s.p99,
         "cpu_cores" => figures.cpu_cores,
         "cpu_share" => figures.cpu_share,
         _ => None,

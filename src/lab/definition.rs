@@ -158,11 +158,11 @@ pub struct Selector {
 }
 
 /// The figures that a condition can be on.
-const FIGURES: [&str; 8] =
+pub(super) const FIGURES: [&str; 8] =
     ["throughput_rps", "success", "mean_s", "p50_s", "p95_s", "p99_s", "cpu_cores", "cpu_share"];
 
 /// Those that there are of each target, too, such as `p95_s GET /path`.
-const FIGURES_OF_TARGETS: [&str; 3] = ["p50_s", "p95_s", "p99_s"];
+pub(super) const FIGURES_OF_TARGETS: [&str; 3] = ["p50_s", "p95_s", "p99_s"];
 
 /// A figure of the best run of `of`, divided by that of the best run of `to` if there is one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

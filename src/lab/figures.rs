@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::conclusion::is_time;
-use super::definition::{Course, NamedTarget};
+use super::conclusion::{is_time, measured};
+use super::definition::{Course, FIGURES, FIGURES_OF_TARGETS, NamedTarget};
 use crate::summary::load::summarise;
 use crate::summary::slo;
 use crate::summary::used::used;
@@ -187,36 +187,28 @@ fn blocks(
     targets: &[NamedTarget],
 ) -> BTreeMap<String, Vec<f64>> {
     let mut blocks: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let mut add = |figure: &str, value: Option<f64>| {
-        blocks.entry(figure.to_string()).or_default().extend(value);
-    };
     // A second that was not whole is no measure of a rate.
     let whole = (span.length_s as usize).min(span.seconds(record).len());
     let length = part_length(whole);
     for (at, part) in span.seconds(record)[..whole].chunks_exact(length).enumerate() {
-        add("throughput_rps", Some(good_replies(part) / length as f64));
-        add("success", success(part));
         let mut whole = LoadSecond::default();
         part.iter().for_each(|second| whole.add_requests(second));
-        let times = latency(&whole.latency);
-        for (name, value) in [
-            ("mean_s", times.mean),
-            ("p50_s", times.p50),
-            ("p95_s", times.p95),
-            ("p99_s", times.p99),
-        ] {
-            add(name, value);
-        }
         let from_s = span.from_s + (at * length) as f64;
         let used = used(record, from_s, from_s + length as f64);
-        add("cpu_cores", (used.seen_s > 0.0).then(|| used.server_cores()));
-        add("cpu_share", used.host_busy);
-        for (target, seen) in targets.iter().zip(&whole.by_target) {
-            let times = latency(&seen.latency);
-            for (name, value) in [("p50_s", times.p50), ("p95_s", times.p95), ("p99_s", times.p99)]
-            {
-                add(&format!("{name} {}", target.name), value);
-            }
+        let figures = LabFigures {
+            throughput_rps: Some(good_replies(part) / length as f64),
+            success: success(part),
+            latency_s: latency(&whole.latency),
+            cpu_cores: (used.seen_s > 0.0).then(|| used.server_cores()),
+            cpu_share: used.host_busy,
+            by_target: by_target(targets, &whole.by_target),
+            ..LabFigures::default()
+        };
+        let named = figures.by_target.iter().map(|one| &one.target);
+        let more = named.flat_map(|it| FIGURES_OF_TARGETS.map(|name| format!("{name} {it}")));
+        for name in FIGURES.map(String::from).into_iter().chain(more) {
+            let value = measured(&name, &figures);
+            blocks.entry(name).or_default().extend(value);
         }
     }
     blocks

@@ -120,7 +120,7 @@ impl Tally {
 }
 
 /// Counts what became of the requests of one loop.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Recorder {
     /// How many targets are recorded one by one; 0: none.
     targets: usize,
@@ -155,25 +155,7 @@ pub struct Recorder {
 impl Recorder {
     /// One that records this many targets one by one, of a load with this timeout.
     pub fn new(targets: usize, timeout: Span) -> Self {
-        Self {
-            targets,
-            timeout,
-            held: Held::default(),
-            first: 0,
-            open: VecDeque::new(),
-            spare: Vec::new(),
-            now: ClockSecond::default(),
-            latency: Durations::default(),
-            failed_handed_over: 0,
-            failed_before: 0,
-            samples: 0,
-            samples_sum: 0,
-            sample_at: Nanos::START,
-            due_since_sample: 0,
-            ended_since_sample: 0,
-            last_reply: Nanos::START,
-            last_due: Nanos::START,
-        }
+        Self { targets, timeout, ..Self::default() }
     }
 
     /// A request is due.

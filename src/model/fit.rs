@@ -50,11 +50,6 @@ pub struct Fit {
     covariance: Matrix,
 }
 
-/// The demand that explains the observations best; see [`Fit::to`].
-pub fn fit(observations: &[Observation], cores: f64) -> Option<Demand> {
-    Fit::to(observations, cores).map(|fit| fit.demand)
-}
-
 impl Fit {
     /// Fits `observations`, made on `cores` cores. `None` when none of them has a throughput or
     /// an unloaded latency.
@@ -323,19 +318,16 @@ impl Problem {
 
 /// The demand with one of the fitted numbers changed by the factor e^by.
 fn nudge(demand: &Demand, parameter: usize, by: f64) -> Demand {
-    let factor = by.exp();
-    let mut nudged = *demand;
-    match parameter {
-        0 => {
-            nudged.cpu_s *= factor;
-            nudged.cpu_free_s *= factor;
-        }
-        1 => nudged.wait_s *= factor,
-        2 => nudged.handoff_s *= factor,
-        3 => nudged.contention *= factor,
-        _ => nudged.crowding *= factor,
+    let factor = |of: usize| if of == parameter { by.exp() } else { 1.0 };
+    Demand {
+        cpu_s: demand.cpu_s * factor(0),
+        cpu_free_s: demand.cpu_free_s * factor(0),
+        wait_s: demand.wait_s * factor(1),
+        handoff_s: demand.handoff_s * factor(2),
+        contention: demand.contention * factor(3),
+        crowding: demand.crowding * factor(4),
+        ..*demand
     }
-    nudged
 }
 
 /// Solves (A + damping diag A) x = -b; `None` when it is singular.
@@ -362,6 +354,10 @@ mod tests {
     use crate::model::simulator::{RequestKind, Server, Simulator};
     use crate::terms::Offered;
     use std::time::Duration;
+
+    fn fit(observations: &[Observation], cores: f64) -> Option<Demand> {
+        Fit::to(observations, cores).map(|fit| fit.demand)
+    }
 
     fn at(workers: u16, threads: u16) -> Configuration {
         Configuration::new(workers, threads).unwrap()

@@ -33,7 +33,7 @@ mod what_if;
 pub use closed::closed_throughput;
 pub use correction::Correction;
 pub use demand::Demand;
-pub use fit::{Fit, Prior, fit};
+pub use fit::{Fit, Prior};
 pub use fleet::{Fleet, FleetLoad, MachineSize};
 pub use form::Form;
 pub use goal::{common_p95_s, limit_that_binds};

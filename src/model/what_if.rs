@@ -192,7 +192,7 @@ impl Measured {
             let changed = |fitted: &Demand| figure(&changed(fitted, what_if));
             self.fit.predict(LEVEL, FAR_SD * distance, changed)
         };
-        let demand = self.demand(what_if);
+        let demand = changed(&self.fit.demand, what_if);
         let places = self.form.places(configuration, &demand);
         let cores = what_if.cores;
         let throughput = predict(&|demand| {
@@ -244,14 +244,9 @@ impl Measured {
         }
     }
 
-    /// The request that is asked about.
-    fn demand(&self, what_if: &WhatIf) -> Demand {
-        changed(&self.fit.demand, what_if)
-    }
-
     /// One machine as the simulator knows it.
     pub(super) fn machine(&self, at: Configuration, what_if: &WhatIf) -> Host {
-        let demand = self.demand(what_if);
+        let demand = changed(&self.fit.demand, what_if);
         let places = match self.form {
             Form::EventLoop => event_loop::as_many_threads(at, &demand),
             Form::Threads | Form::Unknown(_) => at,

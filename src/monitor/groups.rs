@@ -3,7 +3,6 @@
 //! In: a process, or the root of a recorded file system. Out: folders and limits. Only reads. A
 //! quota or limit may stand at any level of the tree, so the whole way up is looked at.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,15 +35,6 @@ pub struct Group {
 pub enum Version {
     One,
     Two,
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::One => "1",
-            Self::Two => "2",
-        })
-    }
 }
 
 impl Group {

@@ -45,7 +45,7 @@ impl Resources {
 }
 
 /// Reads a short file into `buffer`, whole: the kernel writes these files in one piece.
-fn read_at_start<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+pub(super) fn read_at_start<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let length = file.read_at(buffer, 0).ok()?;
     Some(&buffer[..length])
 }
@@ -87,7 +87,7 @@ fn page_bytes() -> u64 {
 /// The files of a thread that are read, in the order of [`ThreadFile`].
 const THREAD_FILES: [&str; 3] = ["stat", "schedstat", "status"];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Thread {
     id: u32,
     /// Its [`THREAD_FILES`], open between looks as far as the resources allow.
@@ -433,15 +433,8 @@ impl Process {
         buffer.clear();
         File::open(format!("/proc/{}/smaps_rollup", self.pid))?.read_to_end(buffer)?;
         let gone = || io::Error::from_raw_os_error(libc::ESRCH);
-        let rollup = text::memory_rollup(buffer).ok_or_else(gone)?;
-        Ok(ProcessMemory {
-            pid: self.pid,
-            role: Role::Other,
-            pss_bytes: rollup.pss_bytes,
-            pss_anonymous_bytes: rollup.pss_anonymous_bytes,
-            uss_bytes: rollup.uss_bytes,
-            rss_bytes: rollup.rss_bytes,
-        })
+        let memory = text::memory_rollup(buffer).ok_or_else(gone)?;
+        Ok(ProcessMemory { pid: self.pid, ..memory })
     }
 }
 
@@ -497,16 +490,7 @@ impl Thread {
                 resources.give_back(THREAD_FILES.len());
             }
         }
-        Self {
-            id,
-            files,
-            run_delay_ns: 0,
-            runs: 0,
-            runs_at_switches: 0,
-            voluntary: 0,
-            involuntary: 0,
-            is_listed: true,
-        }
+        Self { id, files, is_listed: true, ..Self::default() }
     }
 
     fn read<'a>(&self, which: ThreadFile, pid: u32, buffer: &'a mut [u8]) -> Option<&'a [u8]> {

@@ -5,6 +5,8 @@
 
 use memchr::{memchr, memmem, memrchr};
 
+use crate::terms::ProcessMemory;
+
 /// Fields of `/proc/PID/stat` and `/proc/PID/task/TID/stat`; times in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat<'a> {
@@ -34,29 +36,19 @@ pub(crate) fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let close = memrchr(b')', text)?;
     let name = text.get(open + 1..close)?;
     let mut fields = fields(&text[close + 1..]);
-    let state = *fields.next()?.first()?;
-    let parent = number(fields.next()?)? as u32;
     // The parent is field 4 of proc(5), the session 6, minflt 10, majflt 12, utime 14.
-    let session = number(fields.nth(1)?).map(|session| session as u32);
-    let minor_faults = number(fields.nth(3)?)?;
-    let major_faults = number(fields.nth(1)?)?;
-    let user_ticks = number(fields.nth(1)?)?;
-    let system_ticks = number(fields.next()?)?;
-    let threads = number(fields.nth(4)?)? as u32;
-    let start_ticks = number(fields.nth(1)?)?;
-    let resident_pages = number(fields.nth(1)?)?;
     Some(Stat {
         name,
-        state,
-        parent,
-        session,
-        minor_faults,
-        major_faults,
-        user_ticks,
-        system_ticks,
-        threads,
-        start_ticks,
-        resident_pages,
+        state: *fields.next()?.first()?,
+        parent: number(fields.next()?)? as u32,
+        session: number(fields.nth(1)?).map(|session| session as u32),
+        minor_faults: number(fields.nth(3)?)?,
+        major_faults: number(fields.nth(1)?)?,
+        user_ticks: number(fields.nth(1)?)?,
+        system_ticks: number(fields.next()?)?,
+        threads: number(fields.nth(4)?)? as u32,
+        start_ticks: number(fields.nth(1)?)?,
+        resident_pages: number(fields.nth(1)?)?,
     })
 }
 
@@ -84,25 +76,17 @@ pub(crate) fn switches(status: &[u8]) -> Option<(u64, u64)> {
     Some((voluntary, involuntary))
 }
 
-/// Sums of a process's `smaps_rollup`, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MemoryRollup {
-    pub pss_bytes: u64,
-    pub pss_anonymous_bytes: Option<u64>,
-    pub uss_bytes: u64,
-    pub rss_bytes: u64,
-}
-
-/// Reads a process's `smaps_rollup`.
-pub(crate) fn memory_rollup(text: &[u8]) -> Option<MemoryRollup> {
+/// Sums of a process's `smaps_rollup`; whose it is does not stand there.
+pub(crate) fn memory_rollup(text: &[u8]) -> Option<ProcessMemory> {
     let kilobytes = |label: &[u8]| labelled(text, label);
     let own = kilobytes(b"\nPrivate_Clean:")? + kilobytes(b"\nPrivate_Dirty:")?;
     let own = own + kilobytes(b"\nPrivate_Hugetlb:").unwrap_or(0);
-    Some(MemoryRollup {
+    Some(ProcessMemory {
         pss_bytes: kilobytes(b"\nPss:")? * 1024,
         pss_anonymous_bytes: kilobytes(b"\nPss_Anon:").map(|kilobytes| kilobytes * 1024),
         uss_bytes: own * 1024,
         rss_bytes: kilobytes(b"\nRss:")? * 1024,
+        ..ProcessMemory::default()
     })
 }
 
@@ -391,11 +375,12 @@ mod tests {
             Pss_Anon:            108 kB\n\
             Shared_Clean:       1556 kB\nShared_Dirty:          0 kB\nPrivate_Clean:        40 kB\n\
             Private_Dirty:       112 kB\nPrivate_Hugetlb:       8 kB\n";
-        let expected = MemoryRollup {
+        let expected = ProcessMemory {
             pss_bytes: 327 * 1024,
             pss_anonymous_bytes: Some(108 * 1024),
             uss_bytes: (40 + 112 + 8) * 1024,
             rss_bytes: 1708 * 1024,
+            ..ProcessMemory::default()
         };
         assert_eq!(memory_rollup(rollup), Some(expected));
         assert_eq!(memory_rollup(b""), None);

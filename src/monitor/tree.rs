@@ -7,11 +7,10 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::process::{LookDepth, Process, Resources, States, tick_ns};
+use super::process::{LookDepth, Process, Resources, States, read_at_start, tick_ns};
 use super::text::{self, Stat};
 use super::watched::Watched;
 
@@ -42,8 +41,8 @@ pub fn age(pid: u32) -> Option<Duration> {
 /// `None` when it is gone, also when only its end waits to be collected.
 fn alive(pid: u32, buffer: &mut [u8]) -> Option<Stat<'_>> {
     let file = File::open(format!("/proc/{pid}/stat")).ok()?;
-    let length = file.read_at(buffer, 0).ok()?;
-    text::stat(&buffer[..length]).filter(|seen| !matches!(seen.state, b'Z' | b'X'))
+    let seen = read_at_start(&file, buffer).and_then(text::stat);
+    seen.filter(|seen| !matches!(seen.state, b'Z' | b'X'))
 }
 
 /// Clock ticks since the machine's boot, as `start_ticks` counts.
@@ -103,10 +102,8 @@ impl Tree {
     /// that stays the same there is no new process or thread, and the search is left out unless
     /// `thorough`.
     pub fn look(&mut self, thorough: bool, buffer: &mut [u8]) {
-        let newest = self.loadavg.as_ref().and_then(|file| {
-            let length = file.read_at(buffer, 0).ok()?;
-            text::newest_pid(&buffer[..length]).filter(|&pid| pid > 0)
-        });
+        let newest = self.loadavg.as_ref().and_then(|file| read_at_start(file, buffer));
+        let newest = newest.and_then(text::newest_pid).filter(|&pid| pid > 0);
         let may_be_new = thorough || newest.is_none() || newest != self.newest_pid;
         self.newest_pid = newest;
         self.looks = if thorough { 0 } else { self.looks + 1 };
@@ -134,11 +131,8 @@ impl Tree {
         if threads < MANY_THREADS {
             return States::Read;
         }
-        let counts = self.machine.as_ref().and_then(|file| {
-            let length = file.read_at(buffer, 0).ok()?;
-            text::running_and_blocked(&buffer[..length])
-        });
-        match counts {
+        let machine = self.machine.as_ref().and_then(|file| read_at_start(file, buffer));
+        match machine.and_then(text::running_and_blocked) {
             Some((..=1, 0)) => States::AllAsleep,
             _ => States::Read,
         }

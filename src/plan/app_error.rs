@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::server::{ADAPTERS, About, FOR_COMMANDS, Framework};
+use crate::server::{ADAPTERS, About, FOR_COMMANDS};
 
 /// Why no app could be taken from a folder.
 #[derive(Debug, Error)]
@@ -98,7 +98,7 @@ pub enum AppError {
 /// This of every server that a Ruby app can have.
 pub(super) fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
     let abouts = ADAPTERS.iter().map(|adapter| adapter.about());
-    abouts.filter(|about| about.runs.contains(&Framework::Rack)).map(what).collect()
+    abouts.filter(|about| about.runs_ruby()).map(what).collect()
 }
 
 /// `Puma, Unicorn or Thin`.

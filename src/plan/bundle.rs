@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::app_error::{AppError, read};
-use crate::server::{ADAPTERS, Adapter, Framework};
+use crate::server::{ADAPTERS, Adapter};
 
 /// Gemfiles with their lock files, in the order in which Bundler looks.
 const GEMFILES: [(&str, &str); 2] = [("gems.rb", "gems.locked"), ("Gemfile", "Gemfile.lock")];
@@ -60,8 +60,7 @@ impl Bundle {
     /// # Errors
     /// None that we know is in it.
     pub fn server(&self) -> Result<&'static dyn Adapter, AppError> {
-        let mut of_ruby =
-            ADAPTERS.iter().copied().filter(|one| one.about().runs.contains(&Framework::Rack));
+        let mut of_ruby = ADAPTERS.iter().copied().filter(|one| one.about().runs_ruby());
         let known = of_ruby.find(|adapter| self.has(adapter.name()));
         let evidence = self.lock.clone();
         known.ok_or_else(|| match OTHER_SERVERS.iter().find(|server| self.has(server)) {

@@ -33,6 +33,7 @@ pub struct Located<T> {
 
 /// What a plan file says. No `Debug`: values of headers and variables may be
 /// secret.
+#[derive(Default)]
 pub struct PlanFile {
     /// As people would type it.
     pub path: PathBuf,
@@ -76,14 +77,7 @@ pub fn parse(text: &str, path: &Path) -> Result<PlanFile, PlanError> {
         line: reader.line(&error.span().unwrap_or_default()),
         message: error.message().to_string(),
     })?;
-    let mut file = PlanFile {
-        path: path.to_path_buf(),
-        values: BTreeMap::new(),
-        targets: None,
-        headers: None,
-        env: None,
-        knobs: Vec::new(),
-    };
+    let mut file = PlanFile { path: path.to_path_buf(), ..PlanFile::default() };
     for entry in reader.entries(table.get_ref(), None, &known_keys())? {
         let key = Key::ALL.iter().copied().find(|key| key.in_file() == Some(entry.key));
         match key.expect("every known key is an option's") {

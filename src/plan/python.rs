@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::app_error::{AppError, read};
 use super::deployment::{Deployment, folders, module_file};
-use crate::server::{App, Framework};
+use crate::server::{App, Framework, assigned_in_python as assigned};
 
 /// gunicorn's own file, where it looks for it, and the setting that names the app.
 const OWN_FILE: &str = "gunicorn.conf.py";
@@ -172,16 +172,6 @@ pub fn is_entry(entry: &str) -> bool {
     module.split('.').all(is_name) && attribute.split('.').all(is_name)
 }
 
-/// The value of `name = "value"` at the beginning of a line.
-fn setting(text: &str, name: &str) -> Option<String> {
-    let value = text.lines().find_map(|line| {
-        let rest = line.strip_prefix(name)?.trim_start().strip_prefix('=')?.trim();
-        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        rest[1..].split(quote).next().map(str::to_string)
-    })?;
-    (!value.is_empty()).then_some(value)
-}
-
 /// gunicorn's own file may say it; and whether its workers are uvicorn's, which run ASGI alone.
 fn named_by_gunicorn(folder: &Path) -> Result<(Option<Found>, bool), AppError> {
     let file = folder.join(OWN_FILE);
@@ -189,9 +179,10 @@ fn named_by_gunicorn(folder: &Path) -> Result<(Option<Found>, bool), AppError> {
         return Ok((None, false));
     }
     let text = read(&file)?;
-    let is_asgi = setting(&text, "worker_class").is_some_and(|kind| kind.contains("uvicorn"));
+    let is_asgi = assigned(&text, "worker_class").is_some_and(|kind| kind.contains("uvicorn"));
     let framework = if is_asgi { Framework::Asgi } else { Framework::Wsgi };
-    Ok((setting(&text, OWN_ENTRY).map(|entry| (entry, framework)), is_asgi))
+    let entry = assigned(&text, OWN_ENTRY).filter(|entry| !entry.is_empty());
+    Ok((entry.map(|entry| (entry.to_string(), framework)), is_asgi))
 }
 
 /// A Django project: the package that `manage.py` names has `wsgi.py`, `asgi.py` or both.

@@ -52,6 +52,7 @@ pub fn with_earlier(
         typed.set(Key::Slo, slo.to_string());
     }
     let has_targets = typed.has(Key::Target) || typed.has(Key::Targets);
+    let has_template = typed.has(Key::PodTemplate);
     for PlanRecord { value, source } in earlier {
         // What was found or is a default is found again; the default timeout grows with the goal.
         let is_given = matches!(source, PlanSource::Flag | PlanSource::PlanFile { .. });
@@ -69,26 +70,15 @@ pub fn with_earlier(
             PlannedValue::App { entry: Some(entry), .. } => {
                 give(&mut typed, Key::Entry, entry.clone());
             }
-            // Commands of the user's are not stored.
-            PlannedValue::Remote { url, by_kamal, destination, service, from, .. } if is_given => {
-                give(&mut typed, Key::Url, url.clone());
-                if *by_kamal {
-                    give(&mut typed, Key::Kamal, true.to_string());
-                }
-                if let Some(destination) = destination {
-                    give(&mut typed, Key::KamalDestination, destination.clone());
-                }
-                if let Some(service) = service {
-                    give(&mut typed, Key::Ecs, service.clone());
-                }
-                if let Some(from) = from {
-                    give(&mut typed, Key::From, from.clone());
-                }
+            // Another file may have another container.
+            PlannedValue::PodsLike { file, container } if is_given && !has_template => {
+                let file = typed.paths[&Key::App].join(file);
+                typed.paths.insert(Key::PodTemplate, file);
+                container.iter().for_each(|it| give(&mut typed, Key::Container, it.clone()));
             }
             value if is_given => {
-                give_of_cluster(&mut typed, value);
-                if let Some((key, text)) = as_typed(value) {
-                    give(&mut typed, key, text);
+                for (key, text) in as_typed(value) {
+                    text.into_iter().for_each(|text| give(&mut typed, key, text));
                 }
             }
             _ => {}
@@ -105,35 +95,6 @@ fn is_outgrown(value: &PlannedValue, slo: Option<&Slo>) -> bool {
     limit.is_some_and(|limit| Duration::from_secs_f64(*seconds) <= limit)
 }
 
-/// Gives what runs in a cluster and what sends it load, where the value is of these.
-fn give_of_cluster(typed: &mut Typed, value: &PlannedValue) {
-    match value {
-        PlannedValue::Deployment { name, namespace } => {
-            give(typed, Key::Deployment, name.clone());
-            namespace.iter().for_each(|it| give(typed, Key::Namespace, it.clone()));
-        }
-        PlannedValue::PodsOf { image, port, namespace, cuts, at_once } => {
-            let cuts: Vec<String> = cuts.iter().map(u16::to_string).collect();
-            give(typed, Key::Pods, cuts.join(","));
-            give(typed, Key::Parallel, at_once.to_string());
-            give(typed, Key::Image, image.clone());
-            give(typed, Key::Port, port.to_string());
-            namespace.iter().for_each(|it| give(typed, Key::Namespace, it.clone()));
-        }
-        // Another file may have another container.
-        PlannedValue::PodsLike { file, container } if !typed.has(Key::PodTemplate) => {
-            let file = typed.paths.get(&Key::App).map_or_else(|| file.into(), |it| it.join(file));
-            typed.paths.insert(Key::PodTemplate, file);
-            container.iter().for_each(|it| give(typed, Key::Container, it.clone()));
-        }
-        PlannedValue::Generators { pods, image } => {
-            give(typed, Key::Generators, pods.to_string());
-            give(typed, Key::GeneratorImage, image.clone());
-        }
-        _ => {}
-    }
-}
-
 /// Gives a value, unless another was typed.
 fn give(typed: &mut Typed, key: Key, text: String) {
     if !typed.has(key) {
@@ -141,24 +102,50 @@ fn give(typed: &mut Typed, key: Key, text: String) {
     }
 }
 
-/// A value as it is typed; `None` for what is not given again.
-fn as_typed(value: &PlannedValue) -> Option<(Key, String)> {
-    Some(match value {
+/// A value as it is typed, an option each; nothing for what is not given again.
+fn as_typed(value: &PlannedValue) -> Vec<(Key, Option<String>)> {
+    let one = |key: Key, text: String| vec![(key, Some(text))];
+    match value {
         // The command of --start is not stored.
-        PlannedValue::Server { name, program: None } => (Key::Server, name.clone()),
-        PlannedValue::Proxy(name) => (Key::Proxy, name.clone()),
-        PlannedValue::Cores(Allowance::Limit(cores)) => (Key::Cpus, cores.to_string()),
-        PlannedValue::Memory(Allowance::Limit(Bytes(bytes))) => (Key::Memory, bytes.to_string()),
-        PlannedValue::Arrivals(Arrivals::Poisson) => (Key::Arrivals, "poisson".to_string()),
-        PlannedValue::Arrivals(Arrivals::Uniform) => (Key::Arrivals, "uniform".to_string()),
-        PlannedValue::Connection(mode) => (Key::Connection, mode.to_string()),
-        PlannedValue::Probe(is_on) => (Key::Probe, is_on.to_string()),
-        PlannedValue::ReadyPath(path) if !path.has_query => (Key::Ready, path.path.clone()),
+        PlannedValue::Server { name, program: None } => one(Key::Server, name.clone()),
+        PlannedValue::Proxy(name) => one(Key::Proxy, name.clone()),
+        PlannedValue::Cores(Allowance::Limit(cores)) => one(Key::Cpus, cores.to_string()),
+        PlannedValue::Memory(Allowance::Limit(Bytes(bytes))) => one(Key::Memory, bytes.to_string()),
+        PlannedValue::Arrivals(Arrivals::Poisson) => one(Key::Arrivals, "poisson".to_string()),
+        PlannedValue::Arrivals(Arrivals::Uniform) => one(Key::Arrivals, "uniform".to_string()),
+        PlannedValue::Connection(mode) => one(Key::Connection, mode.to_string()),
+        PlannedValue::Probe(is_on) => one(Key::Probe, is_on.to_string()),
+        PlannedValue::ReadyPath(path) if !path.has_query => one(Key::Ready, path.path.clone()),
         PlannedValue::BootTimeout { seconds } => {
-            (Key::BootTimeout, format_duration(Duration::from_secs_f64(*seconds)))
+            one(Key::BootTimeout, format_duration(Duration::from_secs_f64(*seconds)))
         }
-        _ => return None,
-    })
+        // Commands of the user's are not stored.
+        PlannedValue::Remote { url, by_kamal, destination, service, from, .. } => vec![
+            (Key::Url, Some(url.clone())),
+            (Key::Kamal, by_kamal.then(|| true.to_string())),
+            (Key::KamalDestination, destination.clone()),
+            (Key::Ecs, service.clone()),
+            (Key::From, from.clone()),
+        ],
+        PlannedValue::Deployment { name, namespace } => {
+            vec![(Key::Deployment, Some(name.clone())), (Key::Namespace, namespace.clone())]
+        }
+        PlannedValue::PodsOf { image, port, namespace, cuts, at_once } => {
+            let cuts: Vec<String> = cuts.iter().map(u16::to_string).collect();
+            vec![
+                (Key::Pods, Some(cuts.join(","))),
+                (Key::Parallel, Some(at_once.to_string())),
+                (Key::Image, Some(image.clone())),
+                (Key::Port, Some(port.to_string())),
+                (Key::Namespace, namespace.clone()),
+            ]
+        }
+        PlannedValue::Generators { pods, image } => vec![
+            (Key::Generators, Some(pods.to_string())),
+            (Key::GeneratorImage, Some(image.clone())),
+        ],
+        _ => Vec::new(),
+    }
 }
 
 /// What must be as it was, and what to say to make it so; `None` for all else.

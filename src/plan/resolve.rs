@@ -161,10 +161,7 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
         Some(server) => server,
         None => server(settings, &mut app.value)?,
     };
-    let proxy = match &app.value.command {
-        Some(command) => start::proxy(settings, command, &app.value.env)?,
-        None => proxy(settings, server.value)?,
-    };
+    let proxy = proxy(settings, &app.value, server.value)?;
     app.value.proxy = proxy.value;
     let probe = probe(settings, server.value)?;
     app.value.is_probed = probe.value;
@@ -258,18 +255,28 @@ fn env(settings: &Settings<'_>) -> Result<Sourced<BTreeMap<String, String>>, Pla
     Ok(Sourced { value: env, source })
 }
 
+/// nginx stands in front of a server that needs it. Of a command it does where that listens on a
+/// socket, and only there; the others reach it over a port.
 fn proxy(
     settings: &Settings<'_>,
-    adapter: &'static dyn Adapter,
+    app: &App,
+    adapter: &dyn Adapter,
 ) -> Result<Sourced<Proxy>, PlanError> {
-    let about = adapter.about();
-    let default = if about.needs_proxy { Proxy::Nginx } else { Proxy::None };
+    let on_socket = app.command.as_ref().map(|command| command.uses(&app.env, "socket"));
+    let needed_by = match (on_socket, adapter.about()) {
+        (Some(true), _) => Some("a command with {socket}"),
+        (_, about) => about.needs_proxy.then_some(about.title),
+    };
+    let default = if needed_by.is_some() { Proxy::Nginx } else { Proxy::None };
     or_default(settings.get(Key::Proxy), default, |given| {
         let proxy = given.choice(&Proxy::CHOICES)?;
-        if about.needs_proxy && proxy.value != Proxy::Nginx {
-            return Err(given.problem(Problem::ProxyNeeded { server: about.title }));
+        match (proxy.value, needed_by) {
+            (Proxy::Nginx, _) if on_socket == Some(false) => {
+                Err(given.problem(Problem::SocketNeeded))
+            }
+            (Proxy::Nginx, _) | (_, None) => Ok(proxy),
+            (_, Some(server)) => Err(given.problem(Problem::ProxyNeeded { server })),
         }
-        Ok(proxy)
     })
 }
 
@@ -280,7 +287,7 @@ fn probe(
 ) -> Result<Sourced<bool>, PlanError> {
     or_default(settings.get(Key::Probe), false, |given| {
         let probe = given.choice(&SWITCH)?;
-        if probe.value && !adapter.about().can_be_probed() {
+        if probe.value && !adapter.about().runs_ruby() {
             let (server, probed) = (adapter.about().title, known(|about| about.title));
             return Err(given.problem(Problem::NoProbe { server, probed }));
         }

@@ -11,7 +11,7 @@ use super::range::parse_counts;
 use super::settings::{Given, Settings, Sourced};
 use super::suggest::closest;
 use crate::server::command::{CommandTemplate, PLACES, Runs, has_place, places};
-use crate::server::{Adapter, App, FOR_COMMANDS, Framework, Proxy};
+use crate::server::{Adapter, App, FOR_COMMANDS, Framework};
 use crate::terms::{Configuration, PlanSource};
 
 /// What is asked of it when the user names no signal: SIGTERM.
@@ -192,27 +192,6 @@ pub fn server(settings: &Settings<'_>) -> Result<Option<Sourced<&'static dyn Ada
         (Some(start), _) => Ok(Some(Sourced { value: FOR_COMMANDS, source: start.source() })),
         (None, Some(named)) if is_this(&named) => Err(named.problem(Problem::StartMissing)),
         (None, _) => Ok(None),
-    }
-}
-
-/// In front of a server on a socket stands nginx, and only there; the others reach it over a port.
-///
-/// # Errors
-/// The command has a place for the other kind of address.
-pub fn proxy(
-    settings: &Settings<'_>,
-    command: &CommandTemplate,
-    env: &BTreeMap<String, String>,
-) -> Result<Sourced<Proxy>, PlanError> {
-    let needed = if command.uses(env, "socket") { Proxy::Nginx } else { Proxy::None };
-    let Some(given) = settings.get(Key::Proxy) else { return Ok(Sourced::default(needed)) };
-    let proxy = given.choice(&Proxy::CHOICES)?;
-    match (proxy.value, needed) {
-        (Proxy::None | Proxy::Thruster | Proxy::KamalProxy, Proxy::Nginx) => {
-            Err(given.problem(Problem::ProxyNeeded { server: "a command with {socket}" }))
-        }
-        (Proxy::Nginx, Proxy::None) => Err(given.problem(Problem::SocketNeeded)),
-        _ => Ok(proxy),
     }
 }
 

@@ -21,7 +21,8 @@ mod wording;
 
 use std::io;
 
-use crate::terms::{Decision, Event};
+use crate::terms::Event;
+pub use document::sentences::in_short;
 pub use export::{csv, facts, json, junit, load, metrics, push};
 pub use render::Style;
 pub use story::{Stored, Story, fold};
@@ -97,9 +98,4 @@ impl Format {
 /// The decision as text, a line an entry: all that `tune` prints at the end.
 pub fn decision(story: &Story, style: Style) -> Vec<String> {
     render::text(&document::decision(story, style.language), style)
-}
-
-/// A decision in a few words, for lists: `3 x 5, 412/s`; `name` is the configuration's.
-pub fn in_short(name: &str, decision: &Decision) -> String {
-    document::sentences::in_short(name, decision)
 }

@@ -73,7 +73,7 @@ impl<'a> Expectations<'a> {
         let memory_points = ledger.memory_points();
         let mut expectations = Self {
             ledger,
-            demand: model::fit(&observations, ledger.plan.cores)?,
+            demand: model::Fit::to(&observations, ledger.plan.cores)?.demand,
             memory: model::memory(&memory_points),
             same_workers: same_workers(&memory_points),
             limit: ledger.alone?.limit,

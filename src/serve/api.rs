@@ -144,7 +144,7 @@ pub async fn session(
     answer(served, move |served| {
         let kept = served.session(SessionId(id))?;
         let page = page::session(&kept.story, kept.predict.as_ref());
-        Ok(Json(as_json(&Page::of(Content::Session(Box::new(page))))))
+        Ok(Json(with_sentences(&Page::of(Content::Session(Box::new(page))))))
     })
     .await
 }
@@ -173,7 +173,7 @@ pub async fn compare(
         let question =
             compare::Question { a: &a, b: &b, store: &served.store, compares_machines: false };
         let report = compare::compare(&question).map_err(Failure::asked_wrongly)?;
-        Ok(Json(as_json(&Page::of(Content::Compare(ComparePage::of(&report))))))
+        Ok(Json(with_sentences(&Page::of(Content::Compare(ComparePage::of(&report))))))
     })
     .await
 }
@@ -210,7 +210,7 @@ pub async fn predict(
         let table = predict::table(&kept.story, &places).ok_or_else(|| {
             Failure::new(StatusCode::NOT_FOUND, "nothing can be fitted to this session")
         })?;
-        Ok(Json(as_json(&page::predictions(&kept.story, &table))))
+        Ok(Json(with_sentences(&page::predictions(&kept.story, &table))))
     })
     .await
 }
@@ -222,8 +222,4 @@ fn list<T: std::str::FromStr + Copy>(
     let one = |part: &str| part.trim().parse::<T>().ok().filter(|&it| is_fit(it));
     let all: Option<Vec<T>> = text.split(',').map(one).collect();
     all.ok_or_else(|| Failure::asked_wrongly(format!("'{text}' is no list of such numbers")))
-}
-
-pub fn as_json(value: &impl Serialize) -> serde_json::Value {
-    with_sentences(value)
 }

@@ -5,9 +5,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::api::{ListRow, as_json, rows};
+use super::api::{ListRow, rows};
 use super::reading::{Shared, lock};
 use super::served::Served;
+use crate::report::facts::with_sentences;
 use crate::report::page::{self, Running};
 use crate::store::{SessionId, Store, StoreError};
 use crate::terms::{LiveSecond, Phase};
@@ -33,25 +34,20 @@ pub struct Second {
     p95_s: Option<f64>,
 }
 
-/// Follows the list of sessions, and one of them where one is named.
+/// Follows a session, and the list of all.
 #[derive(Debug)]
 pub struct Follower {
     store: Store,
-    followed: Option<Followed>,
-    version: Option<i64>,
-    /// How far each session was when the list was read.
-    standings: Option<Vec<(SessionId, i64, bool)>>,
-    rows: Option<Vec<ListRow>>,
-}
-
-#[derive(Debug)]
-struct Followed {
     session: SessionId,
     reading: Shared,
     /// The last event that the page knows of, and the last second.
     known: i64,
     second: i64,
     running: Option<Running>,
+    version: Option<i64>,
+    /// How far each session was when the list was read.
+    standings: Option<Vec<(SessionId, i64, bool)>>,
+    rows: Option<Vec<ListRow>>,
 }
 
 impl Follower {
@@ -59,16 +55,12 @@ impl Follower {
     ///
     /// # Errors
     /// No such store or session.
-    pub fn new(served: &Served, session: Option<(SessionId, i64)>) -> Result<Self, StoreError> {
+    pub fn new(served: &Served, session: SessionId, known: i64) -> Result<Self, StoreError> {
         let store = Store::open_existing(&served.store)?;
-        let followed = match session {
-            Some((session, known)) => {
-                let reading = served.readings.of(&store, session)?;
-                Some(Followed { session, reading, known, second: 0, running: None })
-            }
-            None => None,
-        };
-        Ok(Self { store, followed, version: None, standings: None, rows: None })
+        let reading = served.readings.of(&store, session)?;
+        let (version, standings, rows) = (None, None, None);
+        let (second, running) = (0, None);
+        Ok(Self { store, session, reading, known, second, running, version, standings, rows })
     }
 
     /// What is new since the last look; everything the page does not know, the first time.
@@ -81,12 +73,9 @@ impl Follower {
         // Whether a program lives is not in the file: that of a running one is asked each time.
         let has_running = self.rows.iter().flatten().any(|row| row.is_alive);
         let mut messages = if is_new || has_running { self.list()? } else { Vec::new() };
-        if !is_new {
-            return Ok(messages);
-        }
-        self.version = Some(version);
-        if let Some(followed) = &mut self.followed {
-            followed.read_on(&self.store, &mut messages)?;
+        if is_new {
+            self.version = Some(version);
+            self.read_on(&mut messages)?;
         }
         Ok(messages)
     }
@@ -104,37 +93,34 @@ impl Follower {
         if self.rows.as_ref() == Some(&rows) {
             return Ok(Vec::new());
         }
-        let seq = self.followed.as_ref().map_or(0, |followed| followed.known);
-        let message = Message { name: "sessions", data: as_json(&rows), seq };
+        let message = Message { name: "sessions", data: with_sentences(&rows), seq: self.known };
         self.rows = Some(rows);
         Ok(vec![message])
     }
-}
 
-impl Followed {
-    fn read_on(&mut self, store: &Store, messages: &mut Vec<Message>) -> Result<(), StoreError> {
+    fn read_on(&mut self, messages: &mut Vec<Message>) -> Result<(), StoreError> {
         let mut reading = lock(&self.reading);
-        reading.read_on(store)?;
+        reading.read_on(&self.store)?;
         let (known, seq) = (self.known, reading.seq);
         let is_changed = reading.told > known;
         let message = |name, data| Message { name, data, seq };
         for (_, id) in reading.ended.iter().filter(|(seq, _)| *seq > known) {
             let trial = reading.story.trials.iter().find(|trial| trial.id == *id);
-            let rows = trial.map(|trial| as_json(&page::trial(&reading.story, trial)));
+            let rows = trial.map(|trial| with_sentences(&page::trial(&reading.story, trial)));
             messages.extend(rows.map(|data| message("trial", data)));
         }
         if is_changed {
-            messages.push(message("session", as_json(&page::head(&reading.story, None))));
+            messages.push(message("session", with_sentences(&page::head(&reading.story, None))));
         }
         if self.running != reading.running || is_changed {
-            messages.push(message("running", as_json(&reading.running)));
+            messages.push(message("running", with_sentences(&reading.running)));
         }
         self.known = known.max(seq);
         self.running.clone_from(&reading.running);
         drop(reading);
-        for (number, second) in store.shown(self.session, self.second)? {
+        for (number, second) in self.store.shown(self.session, self.second)? {
             self.second = number;
-            messages.push(message("second", as_json(&Second::from(second))));
+            messages.push(message("second", with_sentences(&Second::from(second))));
         }
         Ok(())
     }
@@ -175,8 +161,8 @@ mod tests {
         (folder, path, store, session)
     }
 
-    fn follower(path: &Path) -> Follower {
-        Follower::new(&Served::new(path.to_path_buf(), String::new()), None).unwrap()
+    fn follower(path: &Path, session: SessionId) -> Follower {
+        Follower::new(&Served::new(path.to_path_buf(), String::new()), session, 0).unwrap()
     }
 
     /// Does to a store what no program of ours does.
@@ -184,16 +170,18 @@ mod tests {
         rusqlite::Connection::open(path).unwrap().execute_batch(statement).unwrap();
     }
 
-    /// The only row of a list that is the only message.
+    /// The only row of the only list among the messages.
     fn row(messages: &[Message]) -> serde_json::Value {
-        let [Message { name: "sessions", data, .. }] = messages else { panic!("{messages:?}") };
-        data[0].clone()
+        let mut lists = messages.iter().filter(|message| message.name == "sessions");
+        let (Some(list), None) = (lists.next(), lists.next()) else { panic!("{messages:?}") };
+        assert_eq!(list.data.as_array().map(Vec::len), Some(1));
+        list.data[0].clone()
     }
 
     #[test]
     fn the_list_is_read_again_only_once_a_session_has_got_further() {
         let (_folder, path, mut store, session) = written();
-        let mut follower = follower(&path);
+        let mut follower = follower(&path, session);
         assert_eq!(row(&follower.look().unwrap())["app"], "/srv/shop");
         change(&path, "UPDATE sessions SET app = '/srv/other'");
         let before = follower.version;
@@ -206,10 +194,10 @@ mod tests {
 
     #[test]
     fn a_program_that_ended_without_a_word_is_noticed_though_nothing_was_written() {
-        let (_folder, path, store, _) = written();
+        let (_folder, path, store, session) = written();
         // That it lives is known by its lock alone.
         change(&path, "UPDATE sessions SET owner = ''");
-        let mut follower = follower(&path);
+        let mut follower = follower(&path, session);
         assert_eq!(row(&follower.look().unwrap())["is_alive"], true);
         drop(store);
         assert_eq!(row(&follower.look().unwrap())["is_alive"], false);
@@ -219,10 +207,11 @@ mod tests {
     #[test]
     fn a_session_that_is_removed_leaves_the_list() {
         let (_folder, path, mut store, session) = written();
-        let mut follower = follower(&path);
-        follower.look().unwrap();
-        store.remove(session).unwrap();
-        let messages = follower.look().unwrap();
-        assert_eq!(messages[0].data, serde_json::json!([]));
+        let [fingerprint, app, server] = ["g", "/srv/other", "puma"].map(String::from);
+        let other = store.begin(&SessionHead { fingerprint, app, server }, "t").unwrap();
+        let mut follower = follower(&path, session);
+        assert_eq!(follower.look().unwrap()[0].data.as_array().map(Vec::len), Some(2));
+        store.remove(other).unwrap();
+        assert_eq!(row(&follower.look().unwrap())["app"], "/srv/shop");
     }
 }

@@ -33,20 +33,8 @@ pub async fn session(
     headers: HeaderMap,
 ) -> Result<Messages, Failure> {
     let last = headers.get("last-event-id").and_then(|it| it.to_str().ok()?.parse().ok());
-    stream(served, Some((SessionId(id), last.unwrap_or(0)))).await
-}
-
-/// The list alone.
-pub async fn list(State(served): State<Arc<Served>>) -> Result<Messages, Failure> {
-    stream(served, None).await
-}
-
-async fn stream(
-    served: Arc<Served>,
-    session: Option<(SessionId, i64)>,
-) -> Result<Messages, Failure> {
     let begun = tokio::task::spawn_blocking(move || {
-        let mut follower = Follower::new(&served, session)?;
+        let mut follower = Follower::new(&served, SessionId(id), last.unwrap_or(0))?;
         let first = follower.look()?;
         Ok::<_, StoreError>((follower, first))
     });

@@ -88,7 +88,6 @@ fn router(served: Served) -> Router {
         .route("/api/sessions", get(api::sessions))
         .route("/api/sessions/{id}", get(api::session))
         .route("/api/sessions/{id}/live", get(live::session))
-        .route("/api/live", get(live::list))
         .route("/api/compare", get(api::compare))
         .route("/api/predict", get(api::predict))
         .fallback(|| async { StatusCode::NOT_FOUND });

@@ -57,12 +57,7 @@ impl About {
         causes: &[],
     };
 
-    /// What looks into a server from inside is written in Ruby.
-    pub fn can_be_probed(&self) -> bool {
-        self.runs_ruby()
-    }
-
-    /// Its apps are written in Ruby.
+    /// Its apps are written in Ruby, as is what looks into a server from inside.
     pub fn runs_ruby(&self) -> bool {
         self.runs.contains(&Framework::Rack)
     }

@@ -35,7 +35,8 @@ impl Knobs {
 
     /// The lines of what is changed, as the server reads them.
     pub fn lines(&self, app: &App) -> Vec<String> {
-        let of_one = |knob: &Knob| Some((knob.line)(app.changed.settings.get(knob.name)?));
+        let tried = &app.changed.settings;
+        let of_one = |knob: &Knob| Some((knob.line)(knob.name, tried.get(knob.name)?));
         self.list.iter().filter_map(of_one).collect()
     }
 }
@@ -50,14 +51,24 @@ pub struct Knob {
     pub since: Option<(u32, u32)>,
     /// The first version that has it no more, and what it has instead.
     pub until: Option<((u32, u32), &'static str)>,
-    /// The line that sets it to a value.
-    pub line: fn(&str) -> String,
+    /// The line that sets what has this name to a value.
+    pub line: fn(&str, &str) -> String,
 }
 
 impl Knob {
     /// One that every version has.
-    pub const fn new(name: &'static str, values: Values, line: fn(&str) -> String) -> Self {
+    pub const fn new(name: &'static str, values: Values, line: fn(&str, &str) -> String) -> Self {
         Self { name, values, since: None, until: None, line }
+    }
+
+    /// From this version on.
+    pub const fn since(self, version: (u32, u32)) -> Self {
+        Self { since: Some(version), ..self }
+    }
+
+    /// Up to this version, which has something else instead.
+    pub const fn until(self, version: (u32, u32), instead: &'static str) -> Self {
+        Self { until: Some((version, instead)), ..self }
     }
 }
 

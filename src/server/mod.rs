@@ -53,6 +53,7 @@ pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_
 pub use self::obeys::{MinThreads, Obeys};
 pub use self::printed::{Printed, printed};
 pub use self::proxy::{Ports, Proxy};
+pub use self::python::assigned as assigned_in_python;
 pub use self::rack::probe::{
     OPTIONS as PROBE_OPTIONS, socket as probe_socket, standing_alone as probe_standing_alone,
 };
@@ -81,7 +82,7 @@ pub static FOR_COMMANDS: &dyn Adapter = &command::Command;
 pub static FOR_PODS: &dyn Adapter = &pods::Pods;
 
 /// An app in its folder. The folder is never written to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct App {
     /// Absolute.
     pub folder: PathBuf,
@@ -119,7 +120,7 @@ pub struct App {
     /// Whom its processes belong to; `None`: to whoever we are.
     pub run_as: Option<RunAs>,
     /// A script of ours counts inside its processes what requests cost; only where
-    /// [`About::can_be_probed`].
+    /// [`About::runs_ruby`].
     pub is_probed: bool,
     /// Hosts that its folder has files of.
     pub hosts: Vec<hosts::Host>,
@@ -139,23 +140,8 @@ impl App {
             folder: folder.into(),
             framework,
             entry: entry.to_string(),
-            server_config: None,
-            is_bundled: false,
             ready_path: "/".to_string(),
-            env: Variables::default(),
-            proxy: Proxy::None,
-            program: None,
-            flags: None,
-            start_flags: Vec::new(),
-            start_arguments: Vec::new(),
-            start_env: Variables::default(),
-            command: None,
-            pods: None,
-            worker_kind: None,
-            run_as: None,
-            is_probed: false,
-            hosts: Vec::new(),
-            changed: Changed::default(),
+            ..Self::default()
         }
     }
 

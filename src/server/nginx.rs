@@ -16,16 +16,14 @@ const CONFIG: &str = "nginx.conf";
 
 /// What can be tried of it.
 pub const KNOBS: &[Knob] = &[
-    Knob::new("nginx.worker_processes", Values::Count, |n| format!("worker_processes {n};")),
-    Knob::new("nginx.worker_connections", Values::Count, |n| format!("worker_connections {n};")),
-    Knob::new("nginx.multi_accept", Values::Switch, |on| format!("multi_accept {};", word(on))),
-    Knob::new("nginx.sendfile", Values::Switch, |on| format!("sendfile {};", word(on))),
-    Knob::new("nginx.tcp_nopush", Values::Switch, |on| format!("tcp_nopush {};", word(on))),
-    Knob::new("nginx.proxy_buffering", Values::Switch, |on| {
-        format!("proxy_buffering {};", word(on))
-    }),
-    Knob::new("nginx.gzip", Values::Switch, |on| format!("gzip {};", word(on))),
-    Knob::new("nginx.upstream_keepalive", Values::Switch, |on| match on {
+    Knob::new("nginx.worker_processes", Values::Count, directive),
+    Knob::new("nginx.worker_connections", Values::Count, directive),
+    Knob::new("nginx.multi_accept", Values::Switch, directive),
+    Knob::new("nginx.sendfile", Values::Switch, directive),
+    Knob::new("nginx.tcp_nopush", Values::Switch, directive),
+    Knob::new("nginx.proxy_buffering", Values::Switch, directive),
+    Knob::new("nginx.gzip", Values::Switch, directive),
+    Knob::new("nginx.upstream_keepalive", Values::Switch, |_, on| match on {
         "true" => {
             format!("{KEEPALIVE} # in the upstream, and in its location: {}", kept().join(" "))
         }
@@ -42,9 +40,10 @@ fn kept() -> [&'static str; 2] {
     ["proxy_http_version 1.1;", "proxy_set_header Connection \"\";"]
 }
 
-/// A switch in nginx's language.
-fn word(value: &str) -> &'static str {
-    if value == "true" { "on" } else { "off" }
+/// A number or a switch in nginx's language.
+fn directive(name: &str, value: &str) -> String {
+    let value = value.replace("true", "on").replace("false", "off");
+    format!("{} {value};", name.trim_start_matches("nginx."))
 }
 
 /// nginx behind `port`, passing on to where `behind` answers. With the probe it tells the server
@@ -276,7 +275,7 @@ mod tests {
         let written = configuration(&upstream, 4000, Path::new("/tmp/s"), false);
         let tried = |value: &str| {
             let knob = KNOBS.iter().find(|knob| knob.name == "nginx.upstream_keepalive").unwrap();
-            with_lines(written.clone(), &[(knob.line)(value)])
+            with_lines(written.clone(), &[(knob.line)(knob.name, value)])
         };
         let kept = tried("true");
         for lines in [

@@ -41,7 +41,7 @@ pub const CPUS: &str = "cpus";
 
 /// Of the pods that an image is tuned in. A limit is never recommended, so nobody writes it down.
 const KNOBS: Knobs =
-    Knobs { usual_file: None, list: &[Knob::new(CPUS, Values::Cores, |cores| cores.to_string())] };
+    Knobs { usual_file: None, list: &[Knob::new(CPUS, Values::Cores, |_, it| it.to_string())] };
 
 const ABOUT: About = About {
     name: "kubernetes",

@@ -10,8 +10,9 @@ use super::{App, CommandLine, Listen, Recipe, nginx};
 use crate::terms::ReverseProxy;
 
 /// What stands between clients and the app server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Proxy {
+    #[default]
     None,
     /// nginx, which reaches the server over unix sockets.
     Nginx,

@@ -30,6 +30,5 @@ pub fn advise(
     };
     let has_one_thread = seen.setting.threads.get() == 1 && question.threads.is_none();
     let settings = usual_settings(seen.cores, has_one_thread);
-    let asked = advise::Question { slo: question.slo.clone(), settings };
-    Ok(advise::advise(&seen, &asked))
+    Ok(advise::advise(&seen, question.slo.as_ref(), &settings))
 }

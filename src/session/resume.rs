@@ -39,19 +39,20 @@ pub fn find(
 
 /// A session with these events, as it goes on; `None` when it has no trial or does not fit.
 fn resumed(session: SessionId, events: Vec<Event>, plan: &SearchPlan) -> Option<Resumed> {
-    let finished: Vec<TrialSummary> = events.iter().filter_map(trial).cloned().collect();
+    let (mut finished, mut warned) = (Vec::new(), Vec::new());
+    for event in &events {
+        match &event.kind {
+            EventKind::TrialFinished { summary, .. } => finished.push(*summary.clone()),
+            EventKind::Warned(warning) => warned.push(warning.clone()),
+            _ => {}
+        }
+    }
     if finished.is_empty() {
         return None;
     }
     let search = replay(&events, plan)?;
-    Some(Resumed {
-        session,
-        at_s: events.last().map_or(0.0, |event| event.at_s),
-        finished,
-        warned: events.iter().filter_map(warning).cloned().collect(),
-        search,
-        events,
-    })
+    let at_s = events.last().map_or(0.0, |event| event.at_s);
+    Some(Resumed { session, search, events, at_s, finished, warned })
 }
 
 /// The search after it was given what the events hold; `None` when it would have asked for
@@ -59,45 +60,25 @@ fn resumed(session: SessionId, events: Vec<Event>, plan: &SearchPlan) -> Option<
 pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
     let mut search = Search::new(plan.clone());
     for event in events {
-        let told = match &event.kind {
-            EventKind::TrialFinished { summary, .. } => Told::Trial(summary.clone()),
-            EventKind::BootFailed { configuration, failure, .. } => Told::BootFailed {
-                configuration: *configuration,
-                reason: failure.message.clone(),
-                ended_s: event.at_s,
-            },
+        let (setting, purpose, told) = match &event.kind {
+            EventKind::TrialFinished { summary, .. } => {
+                let setting = (summary.configuration, summary.variant);
+                (setting, Some(summary.purpose), Told::Trial(summary.clone()))
+            }
+            EventKind::BootFailed { configuration, variant, failure } => {
+                let (reason, ended_s) = (failure.message.clone(), event.at_s);
+                let told = Told::BootFailed { configuration: *configuration, reason, ended_s };
+                ((*configuration, *variant), None, told)
+            }
             _ => continue,
         };
         let request = *search.ask().first()?;
-        let asked = (request.configuration, request.variant);
-        let fits = match &event.kind {
-            EventKind::TrialFinished { summary, .. } => {
-                (summary.configuration, summary.variant) == asked
-                    && summary.purpose == request.purpose
-            }
-            EventKind::BootFailed { configuration, variant, .. } => {
-                (*configuration, *variant) == asked
-            }
-            _ => false,
-        };
-        if !fits {
+        let is_asked = setting == (request.configuration, request.variant)
+            && purpose.is_none_or(|it| it == request.purpose);
+        if !is_asked {
             return None;
         }
         search.tell(told);
     }
     Some(search)
-}
-
-fn trial(event: &Event) -> Option<&TrialSummary> {
-    match &event.kind {
-        EventKind::TrialFinished { summary, .. } => Some(summary),
-        _ => None,
-    }
-}
-
-fn warning(event: &Event) -> Option<&Warning> {
-    match &event.kind {
-        EventKind::Warned(warning) => Some(warning),
-        _ => None,
-    }
 }

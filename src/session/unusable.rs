@@ -7,37 +7,29 @@ use std::error::Error;
 use super::drive::TuneError;
 use super::lab::LabError;
 use super::revisions::RevisionsError;
-use crate::place::{PlaceError, Unusable};
+use crate::place::PlaceError;
 use crate::report::Language;
 
 /// What a server that could not be used said, oldest line first, and what to do about it; `None`
 /// where the error is of another kind.
 pub fn words_of<'a>(error: &'a (dyn Error + 'static)) -> Option<(&'a [String], String)> {
-    if let Some(RevisionsError::DoesNotStart { failure, .. }) = error.downcast_ref() {
-        return Some((&failure.last_lines, Language::DATA.say(&failure.advice)));
-    }
-    match place_of(error)? {
-        PlaceError::Inspection(it) | PlaceError::Service(it) => Some(words(it)),
-        _ => None,
-    }
-}
-
-fn place_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a PlaceError> {
-    let of_tune = error.downcast_ref().and_then(|it| match it {
-        TuneError::Place(place) => Some(place),
-        _ => None,
-    });
-    let of_lab = || match error.downcast_ref()? {
-        LabError::Place(place) => Some(place),
-        _ => None,
+    let place = if let Some(TuneError::Place(place)) = error.downcast_ref() {
+        place
+    } else if let Some(LabError::Place(place)) = error.downcast_ref() {
+        place
+    } else {
+        match error.downcast_ref()? {
+            RevisionsError::DoesNotStart { failure, .. } => {
+                return Some((&failure.last_lines, Language::DATA.say(&failure.advice)));
+            }
+            RevisionsError::Place { source, .. } | RevisionsError::Environment(source) => source,
+            _ => return None,
+        }
     };
-    let of_revisions = || match error.downcast_ref()? {
-        RevisionsError::Place { source, .. } | RevisionsError::Environment(source) => Some(source),
+    match place {
+        PlaceError::Inspection(it) | PlaceError::Service(it) => {
+            Some((&it.last_lines, Language::DATA.say_fact(&it.advice)))
+        }
         _ => None,
-    };
-    of_tune.or_else(of_lab).or_else(of_revisions)
-}
-
-fn words(unusable: &Unusable) -> (&[String], String) {
-    (&unusable.last_lines, Language::DATA.say_fact(&unusable.advice))
+    }
 }

@@ -72,15 +72,12 @@ impl Powers {
     }
 }
 
+/// Mostly as sure as claimed, a tenth with a Cauchy's tails (scale twice the deviation): a wrong
+/// prior must be able to give way.
 #[derive(Debug, Clone, Copy)]
-enum Prior {
-    Flat,
-    /// Mostly as sure as claimed, a tenth with a Cauchy's tails (scale twice the deviation): a
-    /// wrong prior must be able to give way.
-    Peak {
-        log_median: f64,
-        sd_log: f64,
-    },
+struct Prior {
+    log_median: f64,
+    sd_log: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -101,18 +98,11 @@ enum Answer {
 }
 
 impl RatePosterior {
-    /// Knows nothing but an order of magnitude: flat on the log scale between two rates in requests
-    /// per second (in either order; not above zero counts as a millionth).
-    pub fn new(low: f64, high: f64) -> Self {
-        let (low, high) = (low.min(high).max(1e-6).ln(), high.max(low).max(1e-6).ln());
-        Self::over(Prior::Flat, low, high)
-    }
-
     /// Expects `median`, give or take `sd_log` (0.1: about 10 %; at least 1 %).
     pub fn with_prior(median: f64, sd_log: f64) -> Self {
         let (log_median, sd_log) = (median.max(1e-6).ln(), sd_log.max(RESOLUTION_MIN));
         let reach = 6.0 * sd_log;
-        Self::over(Prior::Peak { log_median, sd_log }, log_median - reach, log_median + reach)
+        Self::over(Prior { log_median, sd_log }, log_median - reach, log_median + reach)
     }
 
     fn over(prior: Prior, low: f64, high: f64) -> Self {
@@ -212,10 +202,7 @@ impl RatePosterior {
     /// does not scatter (of a normal prior and likelihood it is exact).
     pub fn scatter_sd_log(&self) -> f64 {
         let sd = self.sd_log();
-        match self.prior {
-            Prior::Flat => sd,
-            Prior::Peak { sd_log, .. } => sd * (1.0 - (sd / sd_log).powi(2)).max(0.25).sqrt(),
-        }
+        sd * (1.0 - (sd / self.prior.sd_log).powi(2)).max(0.25).sqrt()
     }
 
     /// How many answers were taken in.
@@ -287,15 +274,10 @@ impl RatePosterior {
 
 impl Prior {
     fn density(self, log_capacity: f64) -> f64 {
-        match self {
-            Self::Flat => 1.0,
-            Self::Peak { log_median, sd_log } => {
-                let z = (log_capacity - log_median) / sd_log;
-                let bell = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
-                let tails = 1.0 / (2.0 * PI * (1.0 + 0.25 * z * z));
-                0.9 * bell + 0.1 * tails
-            }
-        }
+        let z = (log_capacity - self.log_median) / self.sd_log;
+        let bell = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
+        let tails = 1.0 / (2.0 * PI * (1.0 + 0.25 * z * z));
+        0.9 * bell + 0.1 * tails
     }
 }
 
@@ -333,6 +315,15 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
+
+    impl RatePosterior {
+        /// Knows nothing but an order of magnitude: flat on the log scale between two rates in
+        /// requests per second.
+        fn new(low: f64, high: f64) -> Self {
+            let flat = Prior { log_median: 0.0, sd_log: f64::INFINITY };
+            Self::over(flat, low.ln(), high.ln())
+        }
+    }
 
     /// Bisects a capacity of 100/s with answers of the given noise; returns the posterior.
     fn bisect(

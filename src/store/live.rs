@@ -6,7 +6,7 @@
 
 use rusqlite::params;
 
-use super::{SessionId, Store, StoreError, to_json};
+use super::{SessionId, Store, StoreError, WRITE, to_json};
 use crate::terms::LiveSecond;
 
 impl Store {
@@ -15,15 +15,14 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn show(&mut self, session: SessionId, second: &LiveSecond) -> Result<(), StoreError> {
-        let what = "write to the store";
         let patience = |level| self.connection.pragma_update(None, "synchronous", level);
-        patience("NORMAL").map_err(|error| self.broken(what, &error))?;
+        patience("NORMAL").map_err(|error| self.broken(WRITE, &error))?;
         let written = self.connection.execute(
             "INSERT INTO live (session, json) VALUES (?1, ?2)",
             params![session.0, to_json(second)],
         );
-        patience("FULL").map_err(|error| self.broken(what, &error))?;
-        written.map(drop).map_err(|error| self.broken(what, &error))
+        patience("FULL").map_err(|error| self.broken(WRITE, &error))?;
+        written.map(drop).map_err(|error| self.broken(WRITE, &error))
     }
 
     /// The seconds of the running trial after the one of this number, each with its number.

@@ -33,12 +33,15 @@ use opening::{
 };
 use writers::Writers;
 
-use crate::terms::{Decision, Event, EventKind, SessionState};
+use crate::terms::{Decision, Event, EventKind, SessionState, code};
 pub use error::{StoreError, StoreErrorKind};
 pub use key::Key;
 
 /// Where the store lies unless the user says otherwise, from the current folder.
 pub const DEFAULT_PATH: &str = ".sweetspot/sweetspot.db";
+
+/// What could not be done, as errors say it.
+const WRITE: &str = "write to the store";
 
 /// A session's number in its store, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -200,8 +203,7 @@ impl Store {
     pub fn begin(&mut self, head: &SessionHead, started_at: &str) -> Result<SessionId, StoreError> {
         let writers = self.writers()?;
         let path = self.path.clone();
-        let broken =
-            |error: rusqlite::Error| StoreError::from_sqlite("write to the store", &path, &error);
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(WRITE, &path, &error);
         // Nobody sees the session before it is locked.
         let transaction = self.connection.transaction().map_err(broken)?;
         transaction
@@ -213,7 +215,7 @@ impl Store {
                     head.app,
                     head.server,
                     started_at,
-                    state_name(SessionState::Running),
+                    code(&SessionState::Running),
                     owner::this_process()
                 ],
             )
@@ -225,15 +227,12 @@ impl Store {
     }
 
     fn writers(&mut self) -> Result<Arc<Writers>, StoreError> {
-        let writers =
-            match &self.writers {
-                Some(writers) => writers.clone(),
-                None => Arc::new(Writers::of(&self.path).map_err(|error| {
-                    StoreError::from_io("write to the store", &self.path, &error)
-                })?),
-            };
-        self.writers = Some(writers.clone());
-        Ok(writers)
+        if let Some(writers) = &self.writers {
+            return Ok(writers.clone());
+        }
+        let writers = Writers::of(&self.path)
+            .map_err(|error| StoreError::from_io(WRITE, &self.path, &error))?;
+        Ok(self.writers.insert(Arc::new(writers)).clone())
     }
 
     /// Appends one event, durable when this returns. `SessionEnded` also sets the session's state.
@@ -245,12 +244,11 @@ impl Store {
         if matches!(event.kind, EventKind::Second(_)) {
             return Ok(());
         }
-        let what = "write to the store";
         let json = self.storable(event)?;
         let path = self.path.clone();
-        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(WRITE, &path, &error);
         let transaction = self.connection.transaction().map_err(broken)?;
-        check_writer(&transaction, what, &path, session)?;
+        check_writer(&transaction, &path, session)?;
         insert_event(&transaction, session, event, &json).map_err(broken)?;
         clear_shown(&transaction, session, event).map_err(broken)?;
         if let EventKind::SessionEnded { state, result, .. } = &event.kind {
@@ -258,7 +256,7 @@ impl Store {
             transaction
                 .execute(
                     "UPDATE sessions SET state = ?2, decision = ?3 WHERE id = ?1",
-                    params![session.0, state_name(*state), decision.map(to_json)],
+                    params![session.0, code(state), decision.map(to_json)],
                 )
                 .map_err(broken)?;
         }
@@ -272,7 +270,7 @@ impl Store {
             Ok(_) => Ok(json),
             Err(error) => Err(StoreError::new(
                 StoreErrorKind::Bug,
-                "write to the store",
+                WRITE,
                 &self.path,
                 format!(
                     "a {} event has a value that cannot be stored ({error}); this is a bug in \
@@ -303,7 +301,7 @@ impl Store {
     /// # Errors
     /// No such session, another program that lives writes it, or the file cannot be written.
     pub fn take_up(&mut self, session: SessionId) -> Result<(), StoreError> {
-        let running = state_name(SessionState::Running);
+        let running = code(&SessionState::Running);
         let writers = self.writers()?;
         self.change_session(
             session,
@@ -350,11 +348,10 @@ impl Store {
         values: &[&dyn rusqlite::ToSql],
         first: impl FnOnce(&Path) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let what = "write to the store";
         let (path, own) = (self.path.clone(), self.writers.clone());
-        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(WRITE, &path, &error);
         let transaction = self.connection.transaction().map_err(broken)?;
-        refuse_if_written(&transaction, what, &path, session, own.as_deref())?;
+        refuse_if_written(&transaction, &path, session, own.as_deref())?;
         first(&path)?;
         transaction.execute(statement, values).map_err(broken)?;
         transaction.commit().map_err(broken)
@@ -390,7 +387,6 @@ fn exists(connection: &Connection, session: SessionId) -> rusqlite::Result<bool>
 /// Refuses to touch a session that another living program writes, or that isn't there.
 fn refuse_if_written(
     transaction: &Transaction<'_>,
-    what: &'static str,
     path: &Path,
     session: SessionId,
     own: Option<&Writers>,
@@ -404,25 +400,24 @@ fn refuse_if_written(
             Ok((text(0)?, text(1)?))
         })
         .optional()
-        .map_err(|error| StoreError::from_sqlite(what, path, &error))?;
+        .map_err(|error| StoreError::from_sqlite(WRITE, path, &error))?;
     let Some((state, owner)) = found else {
-        return Err(no_such_session(what, path, session));
+        return Err(no_such_session(WRITE, path, session));
     };
     let is_ours = owner == owner::this_process();
     let is_written = || owner::is_alive(&owner) || writers::is_written(path, session.0, own);
-    if state == state_name(SessionState::Running) && !is_ours && is_written() {
-        return Err(written_by_another(what, path, session, &owner));
+    if state == code(&SessionState::Running) && !is_ours && is_written() {
+        return Err(written_by_another(path, session, &owner));
     }
     Ok(())
 }
 
 /// Makes these the session's writer.
 fn lock(writers: &Writers, session: SessionId, path: &Path) -> Result<(), StoreError> {
-    let what = "write to the store";
     match writers.lock(session.0) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(written_by_another(what, path, session, "")),
-        Err(error) => Err(StoreError::from_io(what, path, &error)),
+        Ok(false) => Err(written_by_another(path, session, "")),
+        Err(error) => Err(StoreError::from_io(WRITE, path, &error)),
     }
 }
 
@@ -430,11 +425,10 @@ fn lock(writers: &Writers, session: SessionId, path: &Path) -> Result<(), StoreE
 /// and to tables that are a newer program's by now.
 fn check_writer(
     transaction: &Transaction<'_>,
-    what: &'static str,
     path: &Path,
     session: SessionId,
 ) -> Result<(), StoreError> {
-    let broken = |error| StoreError::from_sqlite(what, path, &error);
+    let broken = |error| StoreError::from_sqlite(WRITE, path, &error);
     // A newer program may have changed the tables since this one looked.
     schema::check(schema::look(transaction).map_err(broken)?, path, schema::STEPS.len())?;
     let owner: Option<String> = transaction
@@ -442,18 +436,13 @@ fn check_writer(
         .optional()
         .map_err(broken)?;
     match owner {
-        None => Err(no_such_session(what, path, session)),
+        None => Err(no_such_session(WRITE, path, session)),
         Some(owner) if owner == owner::this_process() => Ok(()),
-        Some(owner) => Err(written_by_another(what, path, session, &owner)),
+        Some(owner) => Err(written_by_another(path, session, &owner)),
     }
 }
 
-fn written_by_another(
-    what: &'static str,
-    path: &Path,
-    session: SessionId,
-    owner: &str,
-) -> StoreError {
+fn written_by_another(path: &Path, session: SessionId, owner: &str) -> StoreError {
     let writer = match owner.split_once(' ') {
         Some((process, _)) if owner::is_alive(owner) => format!("process {process}"),
         // In a container, its id says nothing here.
@@ -463,7 +452,7 @@ fn written_by_another(
         "session {} is being written by {writer}; wait until it ends or stop it",
         session.0
     );
-    StoreError::new(StoreErrorKind::Locked, what, path, message)
+    StoreError::new(StoreErrorKind::Locked, WRITE, path, message)
 }
 
 fn no_such_session(what: &'static str, path: &Path, session: SessionId) -> StoreError {
@@ -477,11 +466,6 @@ fn no_such_session(what: &'static str, path: &Path, session: SessionId) -> Store
 
 fn to_json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("our types have string keys and no failing serializer")
-}
-
-/// Its name in JSON, without its quotes.
-fn state_name(state: SessionState) -> String {
-    to_json(&state).trim_matches('"').to_string()
 }
 
 /// What the first event of a session is called that verifies another.

@@ -11,9 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{
     SessionHead, SessionId, SessionRow, Store, StoreError, StoreErrorKind, VERIFYING, exists,
-    no_such_session, owner, state_name, writers,
+    no_such_session, owner, writers,
 };
-use crate::terms::{Event, EventKind, SessionState};
+use crate::terms::{Event, EventKind, SessionState, code};
 
 const WHAT: &str = "read the store";
 
@@ -117,7 +117,7 @@ impl Store {
             let is_alive = owner.is_some_and(|owner| self.is_alive(id, owner));
             Ok((SessionId(id), row.get(1)?, is_alive))
         };
-        let rows = statement.query_map([state_name(SessionState::Running)], read);
+        let rows = statement.query_map([code(&SessionState::Running)], read);
         rows.map_err(broken)?.collect::<Result<Vec<_>, _>>().map_err(broken)
     }
 

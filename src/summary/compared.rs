@@ -150,20 +150,23 @@ fn verdict(
     if fails_more && change != Standing::Worse {
         return (Standing::Worse, ChangeReason::MoreRequestsFail);
     }
-    let reason = match change {
-        Standing::Better | Standing::Worse => ChangeReason::FigureChanged { figure: kind },
-        Standing::Equivalent => ChangeReason::FigureSame { figure: kind, band_ratio: BAND },
-        Standing::Undecided => ChangeReason::FigureWithinNoise {
-            figure: kind,
-            band_ratio: BAND,
-            measured: ratio.count,
-            needed: ratio.more.map(|times| needed(ratio.count, times)),
-        },
-    };
-    (change, reason)
+    (change, reason(change, (kind, BAND), (ratio.count, ratio.more)))
 }
 
-/// How many measurements of each would decide, when `times` as many as were made would.
-pub fn needed(made: [u64; 2], times: f64) -> [u64; 2] {
-    made.map(|count| (count as f64 * times).ceil().max(count as f64 + 1.0) as u64)
+/// Why a figure decides so, beside the band around one within which two count as equal. `measured`:
+/// of A and of B; `more`: how many times as many would decide, `None`: too many.
+pub fn reason(
+    change: Standing,
+    (figure, band_ratio): (FigureKind, f64),
+    (measured, more): ([u64; 2], Option<f64>),
+) -> ChangeReason {
+    match change {
+        Standing::Better | Standing::Worse => ChangeReason::FigureChanged { figure },
+        Standing::Equivalent => ChangeReason::FigureSame { figure, band_ratio },
+        Standing::Undecided => {
+            let of = |count: u64, by: f64| (count as f64 * by).ceil().max(count as f64 + 1.0);
+            let needed = more.map(|by| measured.map(|count| of(count, by) as u64));
+            ChangeReason::FigureWithinNoise { figure, band_ratio, measured, needed }
+        }
+    }
 }

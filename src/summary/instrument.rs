@@ -97,9 +97,9 @@ pub struct Lagging {
 const LATE_SECONDS: u32 = 3;
 
 impl Lagging {
-    /// Takes the next second, and says whether it is the third or a later one in a row in which
-    /// more requests left late than may. `tightest`: the shortest limit of all goals; without one
-    /// the second's own latencies matter.
+    /// Takes the next second, and says whether it is the third in a row in which more requests left
+    /// late than may. `tightest`: the shortest limit of all goals; without one the second's own
+    /// latencies matter.
     pub fn look(&mut self, second: &LiveSecond, tightest: Option<Duration>) -> bool {
         if second.phase == Phase::Drain {
             return false;
@@ -108,7 +108,7 @@ impl Lagging {
         let limit = send_lag_limit(tightest.or(second.p95).unwrap_or_default());
         let is_late = second.send_lag_p99.is_some_and(|lag| lag > limit);
         self.late_in_a_row = if is_late { self.late_in_a_row + 1 } else { 0 };
-        self.late_in_a_row >= LATE_SECONDS
+        self.late_in_a_row == LATE_SECONDS
     }
 
     /// Nothing that is still to come can make a load valid that ends with this second: all of it

@@ -258,93 +258,56 @@ family! {
     Prediction(PredictionDoubt), Cluster(ClusterDoubt),
 }
 
+/// Known by its code in older stores.
+pub(super) const GENERATOR_SHARES_CORES: &str = "generator_shares_cores";
+
 impl Doubt {
     /// Its stable name for scripts; several doubts of a kind have one.
     pub fn code(&self) -> String {
         let name = match self {
-            Self::Generator(doubt) => doubt.code(),
-            Self::Load(doubt) => doubt.code(),
-            Self::Capacity(doubt) => doubt.code(),
-            Self::Machine(doubt) => doubt.code(),
+            Self::Generator(GeneratorDoubt::SentLate { .. }) => "generator_send_lag",
+            Self::Generator(GeneratorDoubt::LoopBusy { .. }) => "generator_cpu",
+            Self::Generator(GeneratorDoubt::OutOfAddresses { .. }) => {
+                "generator_address_unavailable"
+            }
+            Self::Generator(GeneratorDoubt::LittleViolated { .. }) => "generator_little",
+            Self::Generator(GeneratorDoubt::Lost { .. }) => "generator_lost",
+            Self::Generator(GeneratorDoubt::BeganApart { .. }) => "generators_apart",
+            Self::Load(LoadDoubt::WaitedForPlace { .. }) => "max_in_flight",
+            Self::Load(LoadDoubt::Unanswered { .. }) => "unanswered",
+            Self::Load(LoadDoubt::FailedReplies { .. }) => "status",
+            Self::Load(LoadDoubt::LoadCutShort { .. }) => "cut_short",
+            Self::Load(LoadDoubt::RouteVaries { .. }) => "route_jitter",
+            Self::Load(LoadDoubt::RepliesCached { .. }) => "cached_replies",
+            Self::Load(LoadDoubt::ProxyBetween { .. }) => "proxy_between",
+            Self::Load(LoadDoubt::WorkersUneven { .. }) => "uneven_workers",
+            Self::Load(LoadDoubt::TlsFailed { .. }) => "tls",
+            Self::Load(LoadDoubt::RowsLeftOut { .. }) => "rows_left_out",
+            Self::Load(LoadDoubt::RareTargetsLeftOut { .. }) => "rare_targets",
+            Self::Load(LoadDoubt::LogLinesNotUnderstood { .. }) => "log_lines",
+            Self::Load(LoadDoubt::NotSeen { what }) => match what.fact() {
+                Some(BlindSpot::OnlyWholeMinutes) => "only_whole_minutes",
+                _ => "not_seen",
+            },
+            Self::Load(LoadDoubt::MetricsUnread { .. }) => "metrics_unread",
+            Self::Capacity(CapacityDoubt::ServerGone { .. }) => "server_gone",
+            Self::Capacity(CapacityDoubt::SearchCutShort { .. }) => "cut_short",
+            Self::Capacity(CapacityDoubt::GeneratorLimited) => "generator_limit",
+            Self::Capacity(CapacityDoubt::NoUpperBound) => "no_upper_bound",
+            Self::Capacity(CapacityDoubt::NoCapacityNamed) => "too_few_requests",
+            Self::Machine(MachineDoubt::GeneratorSharesCores { .. }) => GENERATOR_SHARES_CORES,
+            Self::Machine(MachineDoubt::FewerCores { .. }) => "fewer_cores",
+            Self::Machine(MachineDoubt::LessMemory { .. }) => "less_memory",
+            Self::Machine(MachineDoubt::CoresNotEnforced { .. }) => "limits_not_enforced",
+            Self::Machine(MachineDoubt::MemoryNotEnforced { .. }) => "limits_not_enforced",
+            Self::Machine(MachineDoubt::AppIsRoot) => "app_is_root",
             Self::Check(check) => check.code(),
-            Self::Session(doubt) => doubt.code(),
+            Self::Session(SessionDoubt::OneThreadOnly) => "one_thread_only",
+            Self::Session(SessionDoubt::KnobsNotThere { .. }) => "knob_not_there",
+            Self::Session(SessionDoubt::StoreDamaged { .. }) => "store-damaged",
+            Self::Session(SessionDoubt::StoreNewer { .. }) => "store-newer",
             Self::Prediction(_) | Self::Cluster(_) => return code(self),
         };
         name.to_string()
-    }
-}
-
-impl GeneratorDoubt {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::SentLate { .. } => "generator_send_lag",
-            Self::LoopBusy { .. } => "generator_cpu",
-            Self::OutOfAddresses { .. } => "generator_address_unavailable",
-            Self::LittleViolated { .. } => "generator_little",
-            Self::Lost { .. } => "generator_lost",
-            Self::BeganApart { .. } => "generators_apart",
-        }
-    }
-}
-
-impl LoadDoubt {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::WaitedForPlace { .. } => "max_in_flight",
-            Self::Unanswered { .. } => "unanswered",
-            Self::FailedReplies { .. } => "status",
-            Self::LoadCutShort { .. } => "cut_short",
-            Self::RouteVaries { .. } => "route_jitter",
-            Self::RepliesCached { .. } => "cached_replies",
-            Self::ProxyBetween { .. } => "proxy_between",
-            Self::WorkersUneven { .. } => "uneven_workers",
-            Self::TlsFailed { .. } => "tls",
-            Self::RowsLeftOut { .. } => "rows_left_out",
-            Self::RareTargetsLeftOut { .. } => "rare_targets",
-            Self::LogLinesNotUnderstood { .. } => "log_lines",
-            Self::NotSeen { what: Stated::Fact(BlindSpot::OnlyWholeMinutes) } => {
-                "only_whole_minutes"
-            }
-            Self::NotSeen { .. } => "not_seen",
-            Self::MetricsUnread { .. } => "metrics_unread",
-        }
-    }
-}
-
-impl CapacityDoubt {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::ServerGone { .. } => "server_gone",
-            Self::SearchCutShort { .. } => "cut_short",
-            Self::GeneratorLimited => "generator_limit",
-            Self::NoUpperBound => "no_upper_bound",
-            Self::NoCapacityNamed => "too_few_requests",
-        }
-    }
-}
-
-impl MachineDoubt {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::GeneratorSharesCores { .. } => GENERATOR_SHARES_CORES,
-            Self::FewerCores { .. } => "fewer_cores",
-            Self::LessMemory { .. } => "less_memory",
-            Self::CoresNotEnforced { .. } | Self::MemoryNotEnforced { .. } => "limits_not_enforced",
-            Self::AppIsRoot => "app_is_root",
-        }
-    }
-}
-
-/// Known by its code in older stores.
-pub(super) const GENERATOR_SHARES_CORES: &str = "generator_shares_cores";
-
-impl SessionDoubt {
-    fn code(&self) -> &'static str {
-        match self {
-            Self::OneThreadOnly => "one_thread_only",
-            Self::KnobsNotThere { .. } => "knob_not_there",
-            Self::StoreDamaged { .. } => "store-damaged",
-            Self::StoreNewer { .. } => "store-newer",
-        }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What kind of app it is, as far as it changes what we do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Framework {
     Rails,
@@ -18,6 +18,7 @@ pub enum Framework {
     Php,
     Node,
     /// Known by nothing but the command that starts it.
+    #[default]
     Other,
 }
 

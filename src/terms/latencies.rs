@@ -4,14 +4,27 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use super::latency_summary::LatencySummary;
 
 /// Durations counted in buckets of at most 0.1 % width. Grows with the largest value seen, up to an
 /// hour; longer ones count as an hour. Stored as `[[microseconds, count], ...]`, ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Latencies(Histogram<u64>);
+
+/// A distribution in seconds; all zero when nothing was recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySummary {
+    pub min: f64,
+    pub mean: f64,
+    pub p50: f64,
+    pub p75: f64,
+    pub p90: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub p999: f64,
+    pub max: f64,
+}
 
 /// The longest duration told apart from longer ones.
 const LONGEST: Duration = Duration::from_secs(3600);

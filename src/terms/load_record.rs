@@ -73,34 +73,6 @@ pub struct ErrorCounts {
     pub dropped: u64,
 }
 
-impl ErrorCounts {
-    /// All classes together.
-    pub fn total(&self) -> u64 {
-        self.refused
-            + self.reset
-            + self.timeout
-            + self.malformed
-            + self.address_unavailable
-            + self.tls
-            + self.dns
-            + self.closed_early
-            + self.dropped
-    }
-
-    /// Adds another count, class by class.
-    pub fn add(&mut self, other: &Self) {
-        self.refused += other.refused;
-        self.reset += other.reset;
-        self.timeout += other.timeout;
-        self.malformed += other.malformed;
-        self.address_unavailable += other.address_unavailable;
-        self.tls += other.tls;
-        self.dns += other.dns;
-        self.closed_early += other.closed_early;
-        self.dropped += other.dropped;
-    }
-}
-
 /// What was first seen to go wrong with TLS; `why` is the TLS library's own text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::goals::GoalList;
-use super::latency_summary::LatencySummary;
+use super::latencies::LatencySummary;
 use super::load_record::{Arrivals, ErrorCounts};
 use super::reason::Reason;
 use super::slo::{self, Slo};

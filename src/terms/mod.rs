@@ -38,7 +38,6 @@ mod knob;
 mod lab;
 mod lab_event;
 mod latencies;
-mod latency_summary;
 mod limit;
 mod limit_refusal;
 mod load_record;
@@ -63,7 +62,6 @@ mod target;
 mod trial;
 mod units;
 mod warning;
-mod watch_second;
 mod what_if;
 
 pub use advice::{
@@ -121,8 +119,7 @@ pub use lab::{
     LabPair, LabResult, LabRun, LabRuns, LabSetting, LabTargetFigures, LabTune,
 };
 pub use lab_event::{LabEvent, LabTuneEvent};
-pub use latencies::Latencies;
-pub use latency_summary::LatencySummary;
+pub use latencies::{Latencies, LatencySummary};
 pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;
 pub use load_record::{
@@ -136,7 +133,7 @@ pub use load_summary::{
 pub use machine::Machine;
 pub use monitor_record::{
     CoreUse, DeviceUse, GroupUse, HostUse, InsideRequest, InsideUse, MonitorRecord, MonitorSecond,
-    NeighbourUse, ProcessFacts, ProcessMemory, ProcessUse, Role, WorkerStats,
+    NeighbourUse, ProcessFacts, ProcessMemory, ProcessUse, Role, WatchSecond, WorkerStats,
 };
 pub use note::{
     KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote, PrecisionNote,
@@ -167,7 +164,6 @@ pub use trial::{
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;
-pub use watch_second::WatchSecond;
 pub use what_if::{
     FitReport, FitResidual, FittedDemand, FittedFigure, FleetDay, FleetDays, FleetNeed,
     FleetReport, ModelForm, OtherRequests, PredictReport, PredictTable, PredictedLatency,

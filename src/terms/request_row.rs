@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::load_record::ErrorCounts;
 
 /// Why a request got no reply; each counts in the class of the same name in [`ErrorCounts`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RequestError {
     Refused,
     Reset,
@@ -38,7 +41,23 @@ impl fmt::Display for RequestError {
 impl ErrorCounts {
     /// Counts one more in its class.
     pub fn count(&mut self, error: RequestError) {
-        let class = match error {
+        *self.class(error) += 1;
+    }
+
+    /// All classes together.
+    pub fn total(&self) -> u64 {
+        self.by_class().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Adds another count, class by class.
+    pub fn add(&mut self, other: &Self) {
+        for (error, count) in other.by_class() {
+            *self.class(error) += count;
+        }
+    }
+
+    fn class(&mut self, error: RequestError) -> &mut u64 {
+        match error {
             RequestError::Refused => &mut self.refused,
             RequestError::Reset => &mut self.reset,
             RequestError::Timeout => &mut self.timeout,
@@ -48,8 +67,7 @@ impl ErrorCounts {
             RequestError::Dns => &mut self.dns,
             RequestError::ClosedEarly => &mut self.closed_early,
             RequestError::Dropped => &mut self.dropped,
-        };
-        *class += 1;
+        }
     }
 
     /// Every class with its count, zeros too.
@@ -117,11 +135,14 @@ mod tests {
             dropped: 256,
         };
         let classes = errors.by_class();
-        assert_eq!(classes.iter().map(|(_, count)| count).sum::<u64>(), errors.total());
+        assert_eq!(classes.iter().map(|(_, count)| count).sum::<u64>(), 511);
+        assert_eq!(errors.total(), 511);
         assert_eq!(classes[3], (RequestError::Malformed, 8));
         let mut counted = ErrorCounts::default();
         classes.iter().for_each(|(class, n)| (0..*n).for_each(|_| counted.count(*class)));
         assert_eq!(counted, errors);
+        counted.add(&errors);
+        assert_eq!(counted.by_class(), classes.map(|(class, count)| (class, 2 * count)));
         assert_eq!(format!("{:>8}|", RequestError::Dns), "     dns|");
     }
 }

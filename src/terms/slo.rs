@@ -228,7 +228,8 @@ impl fmt::Display for SloTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Latency { quantile_ratio, limit_s } => {
-                write!(f, "p{}<{}", round_off(quantile_ratio * 100.0), LimitText(limit_s))
+                let (number, _, unit) = in_its_unit(limit_s);
+                write!(f, "p{}<{number}{unit}", round_off(quantile_ratio * 100.0))
             }
             Self::Errors { allowed_ratio } => {
                 write!(f, "errors<{}%", round_off(allowed_ratio * 100.0))
@@ -250,16 +251,6 @@ fn in_its_unit(seconds: f64) -> (f64, f64, &'static str) {
         _ => (1e6, "us"),
     };
     (round_off(seconds * a_second), a_second, unit)
-}
-
-/// Seconds.
-struct LimitText(f64);
-
-impl fmt::Display for LimitText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (number, _, unit) = in_its_unit(self.0);
-        write!(f, "{number}{unit}")
-    }
 }
 
 #[cfg(test)]

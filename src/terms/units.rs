@@ -22,12 +22,16 @@ pub enum UnitError {
     OutOfRange { value: String, expected: &'static str },
 }
 
-fn finite(value: f64, expected: &'static str) -> Result<f64, UnitError> {
-    if value.is_finite() && value >= 0.0 {
+fn checked(value: f64, is_allowed: bool, expected: &'static str) -> Result<f64, UnitError> {
+    if is_allowed {
         Ok(value)
     } else {
         Err(UnitError::OutOfRange { value: value.to_string(), expected })
     }
+}
+
+fn finite(value: f64, expected: &'static str) -> Result<f64, UnitError> {
+    checked(value, value.is_finite() && value >= 0.0, expected)
 }
 
 /// Requests per second: finite, zero or more.
@@ -86,13 +90,7 @@ impl Ratio {
     /// # Errors
     /// NaN or outside 0..=1.
     pub fn new(value: f64) -> Result<Self, UnitError> {
-        let expected = "a ratio between 0 and 1";
-        let value = finite(value, expected)?;
-        if value <= 1.0 {
-            Ok(Self(value))
-        } else {
-            Err(UnitError::OutOfRange { value: value.to_string(), expected })
-        }
+        checked(value, (0.0..=1.0).contains(&value), "a ratio between 0 and 1").map(Self)
     }
 
     /// The share, 0..=1.
@@ -169,13 +167,7 @@ impl Cores {
     /// # Errors
     /// NaN, infinite, negative or zero.
     pub fn new(value: f64) -> Result<Self, UnitError> {
-        let expected = "a number of cores above zero";
-        let value = finite(value, expected)?;
-        if value > 0.0 {
-            Ok(Self(value))
-        } else {
-            Err(UnitError::OutOfRange { value: value.to_string(), expected })
-        }
+        checked(value, value.is_finite() && value > 0.0, "a number of cores above zero").map(Self)
     }
 
     /// How many cores.

@@ -122,8 +122,7 @@ fn what_nobody_tells_anything_of_is_said_with_what_to_do() {
     let site = Site::new("2", "1:3", |_| String::new());
     let _traffic = site.traffic();
     let ended = site.advise(&["--for", "10s"]);
-    ended.assert_code(1);
-    ended.assert_says(&["nothing was told of any request", "--write-probe"]);
+    ended.assert_code(1).assert_says(&["nothing was told of any request", "--write-probe"]);
     let (folder, nobody) = (site.folder.path(), unused_address().to_string());
     for (arguments, code, expected) in [
         (&["advise", "--listen", &nobody, "--probe", "probe"][..], 1, "nothing listens on"),
@@ -135,9 +134,7 @@ fn what_nobody_tells_anything_of_is_said_with_what_to_do() {
         (&["advise", "--perfm", "x", "--workers", "2"], 2, "--cpus"),
         (&["advise", "--perfm", "x", "--workers", "2", "--cpus", "2"], 2, "could not read x"),
     ] {
-        let ended = sweetspot(folder, arguments);
-        ended.assert_code(code);
-        ended.assert_says(&[expected]);
+        sweetspot(folder, arguments).assert_code(code).assert_says(&[expected]);
     }
 }
 
@@ -166,9 +163,7 @@ fn what_perfm_recorded_is_enough() {
         let here = ["advise", "--perfm", file, "--workers", "2", "--cpus", "2"];
         sweetspot(folder.path(), &[&here, more].concat())
     };
-    let ended = ask("many.csv", &["--instances", "2"]);
-    ended.assert_code(0);
-    ended.assert_says(&[
+    ask("many.csv", &["--instances", "2"]).assert_code(0).assert_says(&[
         "6000 requests of 2 instances in 1 min: 50.0/s each at 2 x 3 on 2 cores",
         "items#show",
         "expected, not measured",
@@ -178,6 +173,5 @@ fn what_perfm_recorded_is_enough() {
     quiet.assert_code(0);
     assert!(quiet.stdout.starts_with("run 4 x 8: it is expected to hold"), "{quiet:?}");
     let few = ask("few.csv", &[]);
-    few.assert_code(4);
-    few.assert_says(&["nothing is advised: not enough seen: 50 requests"]);
+    few.assert_code(4).assert_says(&["nothing is advised: not enough seen: 50 requests"]);
 }

@@ -6,14 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::plan::Plan;
-use sweetspot::server::find;
-use sweetspot::terms::{PlannedGoal, StopSignal, Threads, WorkerTrend, Workers};
+use sweetspot::terms::{PlannedGoal, Threads, WorkerTrend, Workers};
 use tempfile::TempDir;
 
 use crate::failures::site::{Running, Site};
 use crate::hold::decision;
+use crate::knobs::on_puma;
 use crate::schema::assert_valid;
 use crate::soak::soak;
 use crate::tune::{Room, plan};
@@ -37,11 +36,7 @@ fn a_real_puma_that_leaks_is_seen_to_by_the_worker() {
         soak: Some(Duration::from_secs(80)),
         ..plan(&folder)
     };
-    let settings = LocalSettings {
-        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
-        ..LocalSettings::new(plan.app.clone(), find("puma").unwrap(), plan.targets.clone())
-    };
-    let mut place = Local::new(settings, StopSignal::default()).unwrap();
+    let mut place = on_puma(plan.app.clone(), Vec::new());
     let ended = Room::default().tune_really(&plan, &mut place).unwrap();
     let soak = soak(&ended);
     assert_eq!(soak.ended, None, "{soak:?}");
@@ -63,8 +58,7 @@ fn a_real_puma_is_verified_with_what_the_store_kept_and_nothing_is_left_of_it() 
     let secret = ["-H", "X-Key: abc"];
     let tune =
         ["tune", "--workers", "1..2", "--threads", "1", "--budget", "40s", "--slo", "p95<2s"];
-    let tuned = site.run(&[&tune[..], &["--target", "GET /a"], &secret].concat());
-    tuned.assert_code(0);
+    site.run(&[&tune[..], &["--target", "GET /a"], &secret].concat()).assert_code(0);
 
     let forgotten = site.run(&["verify", "last", "--budget", "40s"]);
     forgotten.assert_code(2);
@@ -102,10 +96,7 @@ fn a_real_puma_is_verified_with_what_the_store_kept_and_nothing_is_left_of_it() 
     };
     assert!(junit.contains("is still right\" classname=\"sweetspot.verify\""), "{junit}");
     assert!(junit.contains(came), "{junit}");
-    let listed = site.run(&["sessions", "list"]);
-    listed.assert_says(&["of 1 again"]);
-    let report = site.run(&["report", "2"]);
-    report.assert_says(&["as session 1 recommends", "now / then"]);
-    let compared = site.run(&["compare", "1", "2"]);
-    compared.assert_says(&["capacity"]);
+    site.run(&["sessions", "list"]).assert_says(&["of 1 again"]);
+    site.run(&["report", "2"]).assert_says(&["as session 1 recommends", "now / then"]);
+    site.run(&["compare", "1", "2"]).assert_says(&["capacity"]);
 }

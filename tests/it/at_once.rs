@@ -1,5 +1,6 @@
 //! Sessions on several simulated places at once, as `--parallel` has them on nodes of a cluster.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,10 +11,11 @@ use sweetspot::plan::Plan;
 use sweetspot::server::Inspection;
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
-    Configuration, EventKind, LiveSecond, Machine, SessionState, TrialPurpose, Variant, Warning,
+    Configuration, LiveSecond, Machine, SessionState, TrialPurpose, Variant, Warning,
 };
 use tempfile::TempDir;
 
+use crate::hold::trials;
 use crate::tune::{Room, chosen, plan};
 
 fn app() -> SimulatedApp {
@@ -37,16 +39,8 @@ fn tuned(plan: &Plan, places: u64) -> Ended {
 
 /// How many configurations were saturated.
 fn raced(ended: &Ended) -> usize {
-    let mut seen: Vec<Configuration> = Vec::new();
-    for event in &ended.events {
-        if let EventKind::TrialFinished { summary, .. } = &event.kind
-            && summary.purpose == TrialPurpose::Saturate
-            && !seen.contains(&summary.configuration)
-        {
-            seen.push(summary.configuration);
-        }
-    }
-    seen.len()
+    let all = trials(ended).into_iter().filter(|it| it.purpose == TrialPurpose::Saturate);
+    all.map(|it| it.configuration).collect::<BTreeSet<_>>().len()
 }
 
 #[test]
@@ -67,11 +61,7 @@ fn on_more_places_more_is_measured_in_the_same_time_and_the_best_is_found() {
     let found = chosen(&three);
     assert!(truth(found) >= 0.9 * best, "{found} holds {:.0} of {best:.0}", truth(found));
     // Of one load at a time the store says when it ran.
-    let ids = three.events.iter().filter_map(|event| match &event.kind {
-        EventKind::TrialFinished { summary, .. } => Some(summary.id),
-        _ => None,
-    });
-    let ids: Vec<u32> = ids.collect();
+    let ids: Vec<u32> = trials(&three).iter().map(|it| it.id).collect();
     assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
 }
 

@@ -2,9 +2,9 @@
 //! holds. (Whether Debian's packages do what we think is seen where `make demo` runs on a bare
 //! one.)
 
-use std::process::{Command, Output};
-
 use tempfile::TempDir;
+
+use crate::process::{ended, in_shell, project, script_on};
 
 /// A machine on which everything is there, Rust is recent, and the user is root.
 const COMPLETE: &str = r#"
@@ -44,29 +44,15 @@ fn bootstrap(purpose: &str, changes: &str) -> Outcome {
     let programs = folder.path().join("bin");
     std::fs::create_dir(&programs).unwrap();
     let log = folder.path().join("log");
-    // A shell writes the fakes and not we: a file that this process has open for writing while
-    // another test forks can't be run ("text file busy").
-    let made = Command::new("/bin/sh")
-        .args(["-euc", &format!("{COMPLETE}{changes}")])
-        .current_dir(&programs)
-        .status()
-        .unwrap();
-    assert!(made.success(), "{changes}");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/bootstrap");
+    in_shell(&programs, &format!("{COMPLETE}{changes}"), &[]);
+    let script = project().join("scripts/bootstrap");
     let policy = folder.path().join("policy-rc.d");
-    let Output { status, stdout, stderr } = Command::new("/bin/sh")
-        .args([script, purpose])
-        .env_clear()
-        .env("PATH", &programs)
-        .env("LOG", &log)
-        .env("POLICY_RC_D", &policy)
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
-    assert!(stdout.is_empty(), "standard output is for make: {stdout:?}");
+    let mut script = script_on(&programs, &[script.to_str().unwrap(), purpose]);
+    let ended = ended(script.env("LOG", &log).env("POLICY_RC_D", &policy));
+    assert!(ended.stdout.is_empty(), "standard output is for make: {ended:?}");
     Outcome {
-        code: status.code().unwrap(),
-        said: String::from_utf8(stderr).unwrap(),
+        code: ended.code.unwrap(),
+        said: ended.stderr,
         calls: std::fs::read_to_string(&log).unwrap_or_default(),
         left: std::fs::read_to_string(&policy).into_iter().collect(),
     }
@@ -226,22 +212,13 @@ fn rust_of_rustup_and_a_ruby_of_ones_own_are_left_to_their_owners() {
 #[test]
 fn without_node_the_page_is_left_out_and_one_line_says_so() {
     let programs = TempDir::new().unwrap();
-    let made = Command::new("/bin/sh")
-        .args(["-euc", "ln -s \"$(command -v dirname)\" dirname"])
-        .current_dir(programs.path())
-        .status()
-        .unwrap();
-    assert!(made.success());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/build-ui");
-    for (arguments, code) in [(&[script][..], 0), (&[script, "required"], 1)] {
-        let output = Command::new("/bin/sh")
-            .args(arguments)
-            .env_clear()
-            .env("PATH", programs.path())
-            .output()
-            .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{said}");
+    in_shell(programs.path(), "ln -s \"$(command -v dirname)\" dirname", &[]);
+    let script = project().join("scripts/build-ui");
+    let script = script.to_str().unwrap();
+    for (words, code) in [(&[script][..], 0), (&[script, "required"], 1)] {
+        let ended = ended(&mut script_on(programs.path(), words));
+        ended.assert_code(code);
+        let said = ended.stderr;
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(said.contains("no Node.js") && said.contains("no pictures"), "{said}");
     }

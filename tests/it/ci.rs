@@ -11,11 +11,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::process::{Ended, ended, write_files};
-
-fn project() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::process::{Ended, ended, in_shell, project, write_files};
 
 /// The documents of a YAML file.
 fn yaml(path: &str) -> Vec<Value> {
@@ -96,13 +92,10 @@ struct Job {
 impl Job {
     fn new(programs: &[(&str, &str)]) -> Self {
         let job = Self { site: tempfile::tempdir().unwrap() };
-        // A shell writes them and not this process: what it has open for writing while another test
-        // forks can't be run.
         write_files(job.site.path(), programs);
         let install = "mkdir bin app; for one; do install -m 755 $one bin/; rm $one; done";
-        let mut shell = Command::new("sh");
-        shell.args(["-euc", install, "sh"]).args(programs.iter().map(|(name, _)| name));
-        ended(shell.current_dir(job.path(""))).assert_code(0);
+        let names: Vec<&str> = programs.iter().map(|(name, _)| *name).collect();
+        in_shell(job.site.path(), install, &names);
         job
     }
 
@@ -214,8 +207,7 @@ fn the_action_measures_and_writes_one_comment_where_something_changed() {
     step("Verify").assert_code(0);
     step("Compare").assert_code(0);
     let comment = step("Comment");
-    comment.assert_code(0);
-    comment.assert_says(&["nothing has surely changed", "none is made"]);
+    comment.assert_code(0).assert_says(&["nothing has surely changed", "none is made"]);
     let asked = job.asked();
     assert!(asked.contains("sweetspot verify last --json -o markdown="), "{asked}");
     assert!(asked.contains("sweetspot compare --revisions abc...def -o comment="), "{asked}");
@@ -237,9 +229,7 @@ fn the_action_measures_and_writes_one_comment_where_something_changed() {
     job.next();
     job.has("comments", &comments(&[(7, "hello"), (42, MARK)]));
     job.has("compare", "undecided");
-    let undecided = step("Compare");
-    undecided.assert_code(0);
-    undecided.assert_says(&["::warning::sweetspot compare: undecided"]);
+    step("Compare").assert_code(0).assert_says(&["::warning::sweetspot compare: undecided"]);
     step("Comment").assert_says(&["the comment is written anew"]);
     let asked = job.asked();
     assert!(asked.contains("gh api --method PATCH repos/shop/app/issues/comments/42"), "{asked}");
@@ -289,8 +279,7 @@ fn what_could_not_be_measured_takes_nothing_back() {
     step("Verify").assert_code(0);
     step("Compare").assert_code(1);
     let comment = step("Comment");
-    comment.assert_code(0);
-    comment.assert_says(&["could not be measured: compare", "it stays"]);
+    comment.assert_code(0).assert_says(&["could not be measured: compare", "it stays"]);
     let asked = job.asked();
     assert!(!asked.contains("--method"), "{asked}");
 
@@ -383,8 +372,7 @@ fn a_real_sweetspot_that_cannot_measure_fails_the_step_with_its_own_words() {
     let values = [&PULL_REQUEST[..], &[("inputs.command", program)]].concat();
     job.step("Install", &values).assert_code(0);
     let verify = job.step("Verify", &values);
-    verify.assert_code(2);
-    verify.assert_says(&["sweetspot.db", "verify: no verdict (exit code 2)"]);
+    verify.assert_code(2).assert_says(&["sweetspot.db", "verify: no verdict (exit code 2)"]);
     job.step("Comment", &values).assert_says(&["nothing was measured"]);
     assert_eq!(job.asked(), "");
 }
@@ -397,9 +385,7 @@ fn released(job: &Job) {
         share/sweetspot/ci/ && cd .. && \
         name=sweetspot-0.1.0-$(uname -m)-linux && mv files $name && \
         tar -czf release/$name.tar.gz $name && cd release && sha256sum *.tar.gz >SHA256SUMS";
-    let mut shell = Command::new("sh");
-    shell.args(["-euc", make]).current_dir(job.path("")).env("PROJECT", project());
-    ended(&mut shell).assert_code(0);
+    in_shell(&job.path(""), make, &[]);
 }
 
 /// The action as a runner has it, at a version.
@@ -415,9 +401,7 @@ fn without_sweetspot(job: &Job) -> String {
     let texts = ["cat", "dirname", "grep", "head", "ls", "sed"];
     let tools = ["cp", "gzip", "mkdir", "sh", "sha256sum", "tar", "uname"];
     let make = "mkdir tools && for one; do ln -s \"$(command -v $one)\" tools/; done";
-    let mut shell = Command::new("sh");
-    shell.args(["-euc", make, "sh"]).args(texts).args(tools);
-    ended(shell.current_dir(job.path(""))).assert_code(0);
+    in_shell(&job.path(""), make, &[&texts[..], &tools].concat());
     format!("{}:{}", job.path("bin").display(), job.path("tools").display())
 }
 
@@ -526,8 +510,7 @@ fn the_gitlab_template_does_the_same_and_shows_its_token_to_nobody() {
     let script = gitlab_script();
     job.has("compare", "worse");
     let made = job.shell(&script, &gitlab_env(&job, "glpat-secret"));
-    made.assert_code(3);
-    made.assert_says(&["the comment is made"]);
+    made.assert_code(3).assert_says(&["the comment is made"]);
     let asked = job.asked();
     assert!(asked.contains("sweetspot verify last --budget 5m --machines --json"), "{asked}");
     let compare = "compare --revisions abc..def --budget 5m --prepare bundle install -o comment=";

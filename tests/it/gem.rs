@@ -6,14 +6,10 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::process::{Ended, ended, write_files};
+use crate::process::{Ended, ended, project, write_files};
 use crate::rails;
 
 const PLATFORM: &str = "x86_64-linux";
-
-fn project() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 /// Packs a gem as `gem/package.rake` does, into a folder; its path.
 fn packed(folder: &Path, task: &str) -> PathBuf {
@@ -101,9 +97,7 @@ fn a_platforms_gem_runs_its_program_and_the_plain_one_says_how_to_have_it() {
     let version = run(&["--version"]);
     version.assert_code(0);
     assert_eq!(version.stdout, format!("sweetspot {}\n", env!("CARGO_PKG_VERSION")));
-    let wrong = run(&["tune", "--wrokers", "2"]);
-    wrong.assert_code(2);
-    wrong.assert_says(&["--workers"]);
+    run(&["tune", "--wrokers", "2"]).assert_code(2).assert_says(&["--workers"]);
 }
 
 #[test]
@@ -113,8 +107,7 @@ fn a_rails_app_has_a_generator_and_tasks_of_it() {
     let mut new = Command::new("rails");
     new.args(["new", "shop", "--api", "--minimal", "--skip-listen", "--skip-git", "--skip-bundle"]);
     new.env("HOME", folder.path()).env("LC_ALL", "C.UTF-8");
-    let made = ended(new.current_dir(folder.path()));
-    made.assert_code(0);
+    ended(new.current_dir(folder.path())).assert_code(0);
     // Tools for developers are not among Debian's packages of Rails.
     let is_served = |line: &&str| {
         let gem = line.trim().strip_prefix("gem ").map(|rest| rest.trim_start_matches(['"', '\'']));
@@ -130,8 +123,7 @@ fn a_rails_app_has_a_generator_and_tasks_of_it() {
         ended(command.args(arguments))
     };
     bundle(&["lock", "--local"]).assert_code(0);
-    let made = bundle(&["exec", "rails", "generate", "sweetspot:install"]);
-    made.assert_code(0);
+    bundle(&["exec", "rails", "generate", "sweetspot:install"]).assert_code(0);
     let plan = fs::read_to_string(app.join("sweetspot.toml")).unwrap();
     for line in ["# server = \"puma\"", "# workers = \"1..", "# slo = ", "# [[target]]"] {
         assert!(plan.contains(line), "{line} is missing in:\n{plan}");
@@ -144,8 +136,7 @@ fn a_rails_app_has_a_generator_and_tasks_of_it() {
     let all: String = plan.lines().map(taken).collect();
     fs::write(app.join("sweetspot.toml"), all).unwrap();
     let tasks = bundle(&["exec", "rails", "sweetspot:plan", "ARGS=--budget 3m"]);
-    tasks.assert_code(0);
-    tasks.assert_says(&["3m", "command line", "plan file, line"]);
+    tasks.assert_code(0).assert_says(&["3m", "command line", "plan file, line"]);
 }
 
 #[test]
@@ -165,12 +156,9 @@ fn a_bundle_with_a_platforms_gem_runs_its_program_and_its_tasks() {
     let planned = rake("sweetspot:tune", "--dry-run --budget 3m --target 'GET /items'");
     planned.assert_code(0);
     planned.assert_says(&["puma (found in the app)", "GET /items (command line)", "3m (command"]);
-    let mistyped = rake("sweetspot:tune", "--wrokers 2");
-    mistyped.assert_code(2);
-    mistyped.assert_says(&["--workers"]);
+    rake("sweetspot:tune", "--wrokers 2").assert_code(2).assert_says(&["--workers"]);
     let unmatched = rake("sweetspot:tune", "--target 'GET /items");
-    unmatched.assert_code(1);
-    unmatched.assert_says(&["sweetspot: ARGS: Unmatched quote"]);
+    unmatched.assert_code(1).assert_says(&["sweetspot: ARGS: Unmatched quote"]);
     assert!(!unmatched.stderr.contains("rake aborted!"), "{}", unmatched.stderr);
     let without_session = rake("sweetspot:verify", "");
     without_session.assert_code(2);
@@ -186,8 +174,7 @@ fn a_bundle_with_the_plain_gem_is_told_what_to_install_and_then_runs_the_program
     let elsewhere = format!("bundle lock --add-platform {PLATFORM} && bundle install");
     for arguments in [["exec", "sweetspot", "--version"], ["exec", "rake", "sweetspot:plan"]] {
         let without = app.bundle(&arguments);
-        without.assert_code(1);
-        without.assert_says(&[&way, &elsewhere]);
+        without.assert_code(1).assert_says(&[&way, &elsewhere]);
         assert!(!without.stderr.contains("rake aborted!"), "{}", without.stderr);
     }
     install(&app.gems(), &gem);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use sweetspot::place::simulated::{Simulated, SimulatedApp};
+use sweetspot::place::simulated::SimulatedApp;
 use sweetspot::place::{Observed, Offer};
 use sweetspot::plan::Plan;
 use sweetspot::report;
@@ -15,9 +15,11 @@ use sweetspot::session::tune::Ended;
 use sweetspot::terms::*;
 use tempfile::TempDir;
 
+use crate::hold::trials;
+use crate::process::flat;
 use crate::schema::assert_valid;
 use crate::setbacks::Spoiling;
-use crate::tune::{self, Room};
+use crate::tune::{self, Room, chosen};
 
 const LIMIT: Duration = Duration::from_millis(250);
 
@@ -37,17 +39,12 @@ fn plan(folder: &TempDir, objective: Objective, seed: u64) -> Plan {
     }
 }
 
-fn asked(kind: ObjectiveKind, rate: f64) -> Objective {
+pub fn asked(kind: ObjectiveKind, rate: f64) -> Objective {
     Objective { kind, rate: Some(Rate::per_second(rate).unwrap()), prices: None }
 }
 
 fn tune_app(plan: &Plan) -> Ended {
-    Room::default().tune(plan, &mut Simulated::new(app(), plan.seed)).unwrap()
-}
-
-fn chosen(ended: &Ended) -> Configuration {
-    let decision = ended.result.decision.as_ref().expect("a setting is chosen");
-    Configuration::new(decision.workers, decision.threads).unwrap()
+    tune::tune_app(plan, app())
 }
 
 fn held(ended: &Ended) -> Option<Verdict> {
@@ -77,11 +74,6 @@ fn text(ended: &Ended) -> String {
     report::decision(&story, report::Style::PLAIN).join("\n")
 }
 
-/// A text without line breaks.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn the_least_memory_that_holds_a_rate_is_found() {
     for (rate, seed) in [(30.0, 1), (50.0, 2), (100.0, 3)] {
@@ -101,7 +93,7 @@ fn the_least_memory_that_holds_a_rate_is_found() {
         assert!(flat(&text).contains(reason), "{text}");
         assert!(text.contains("Capacity against memory"), "{text}");
         assert!(text.lines().any(|line| line.contains("  chosen  ")), "{text}");
-        let json = with_sentences(&report::json::fold(&ended.events, None));
+        let json = with_sentences(&crate::schema::report_of(&ended.events, None));
         assert_valid("tune.schema.json", &json);
         assert_eq!(json["objective"]["goal"], "memory");
         let page = report::Format::Markdown
@@ -147,14 +139,10 @@ fn the_lowest_latency_at_a_rate_is_as_low_as_the_truth_allows() {
     let front = &ended.result.objective.as_ref().unwrap().front;
     let measured_s = front.iter().find(|it| it.chosen).unwrap().latency_s_p95.unwrap();
     assert!((measured_s / p95_s(chosen(&ended)) - 1.0).abs() < 0.2, "{measured_s}");
-    let at_rate = |event: &Event| match &event.kind {
-        EventKind::TrialFinished { summary, .. } => {
-            summary.purpose == TrialPurpose::Confirm
-                && summary.offered.rate() == plan.objective.rate
-        }
-        _ => false,
+    let at_rate = |it: &&TrialSummary| {
+        it.purpose == TrialPurpose::Confirm && it.offered.rate() == plan.objective.rate
     };
-    assert!(ended.events.iter().filter(|event| at_rate(event)).count() >= 2);
+    assert!(trials(&ended).into_iter().filter(at_rate).count() >= 2);
     assert!(text(&ended).contains("; p95 at 50.0/s"), "{}", text(&ended));
 }
 

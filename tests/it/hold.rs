@@ -8,11 +8,12 @@ use sweetspot::report;
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
     Configuration, ConnectionMode, Decision, EventKind, Note, Objective, ObjectiveKind, PlanRecord,
-    PlanSource, PlannedGoal, PlannedValue, Rate, SearchNote, Stated, TrialPurpose, TrialSummary,
-    Verdict,
+    PlanSource, PlannedGoal, PlannedValue, SearchNote, Stated, TrialPurpose, TrialSummary, Verdict,
 };
 use tempfile::TempDir;
 
+use crate::goals::asked;
+use crate::process::flat;
 use crate::tune::{Room, plan};
 
 /// 12 ms of CPU and 24 ms of waiting on two cores, a machine as noisy as most.
@@ -75,7 +76,7 @@ fn printed(ended: &Ended) -> String {
 pub fn printed_in(ended: &Ended, language: report::Language) -> String {
     let style = report::Style { language, ..report::Style::PLAIN };
     let lines = report::decision(&report::fold(&ended.events, None), style);
-    lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    flat(&lines.join(" "))
 }
 
 #[test]
@@ -148,9 +149,7 @@ fn a_budget_without_time_for_it_says_that_the_figure_is_an_estimate() {
 
 #[test]
 fn a_rate_that_is_asked_for_is_the_one_that_is_tried() {
-    let rate = Rate::per_second(60.0).unwrap();
-    let objective = Objective { kind: ObjectiveKind::Memory, rate: Some(rate), prices: None };
-    let ended = tuned(app(), 480, 5, objective);
+    let ended = tuned(app(), 480, 5, asked(ObjectiveKind::Memory, 60.0));
     let attempts = attempts(&ended);
     assert_eq!(attempts.iter().map(|(rate, _)| *rate).collect::<Vec<_>>(), [60.0]);
     assert_eq!(decision(&ended).held.map(|held| held.rate_rps), Some(60.0));
@@ -166,8 +165,7 @@ fn where_the_rate_that_is_asked_for_is_missed_another_setting_is_held_and_not_ju
     let (mut others, mut own) = (0, 0);
     for seed in 1..=12 {
         let rps = 110.0 + 5.0 * seed as f64;
-        let rate = Some(Rate::per_second(rps).unwrap());
-        let objective = Objective { kind: ObjectiveKind::Memory, rate, prices: None };
+        let objective = asked(ObjectiveKind::Memory, rps);
         let ended = tuned(SimulatedApp { drift, ..app() }, 480, seed, objective);
         let (tried, decision) = (attempts(&ended), decision(&ended));
         let chosen = Configuration::new(decision.workers, decision.threads).unwrap();

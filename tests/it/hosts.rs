@@ -7,9 +7,10 @@ use sweetspot::plan::Plan;
 use sweetspot::report::Language;
 use sweetspot::server::hosts::Host;
 use sweetspot::session::tune::Ended;
-use sweetspot::terms::{EventKind, Objective, ObjectiveKind, Rate, TrialPurpose};
+use sweetspot::terms::{EventKind, ObjectiveKind, TrialPurpose};
 use tempfile::TempDir;
 
+use crate::goals::asked;
 use crate::tune::{Room, chosen, first_events, plan, tune_app};
 
 #[test]
@@ -65,11 +66,7 @@ fn a_session_that_broke_off_after_it_held_its_rate_has_the_same_numbers() {
 #[test]
 fn a_rate_that_nothing_holds_gives_a_host_no_number() {
     let folder = TempDir::new().unwrap();
-    let objective = Objective {
-        kind: ObjectiveKind::Memory,
-        rate: Some(Rate::per_second(20_000.0).unwrap()),
-        prices: None,
-    };
+    let objective = asked(ObjectiveKind::Memory, 20_000.0);
     let mut plan = Plan { budget: Duration::from_secs(240), objective, ..plan(&folder) };
     plan.app.hosts = vec![Host::Fly];
     let ended = tune_app(&plan, SimulatedApp::default());

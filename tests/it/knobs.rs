@@ -346,17 +346,10 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
         _ => false,
     });
     let events = &whole.events[..=first_changed.unwrap()];
+    let grid = [1, 2, 4].map(|n| Configuration::new(2, n).unwrap()).to_vec();
     let search_plan = sweetspot::search::SearchPlan {
-        grid: [1, 2, 4].map(|n| Configuration::new(2, n).unwrap()).to_vec(),
-        current: app.current,
-        slo: None,
         cores: 2.0,
-        form: sweetspot::model::Form::Threads,
-        generator_shares_cores: false,
         memory: Some(sweetspot::terms::Bytes(4 << 30)),
-        db_connections: None,
-        arrivals: plan.arrivals,
-        other_connection: None,
         changes: vec![sweetspot::search::KnobChange {
             knob: "A".into(),
             name: "A=1".into(),
@@ -364,14 +357,7 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
             pods: None,
             ruled_out: None,
         }],
-        places: 1,
-        compares_latency: false,
-        pods: 1,
-        objective: plan.objective,
-        precision: sweetspot::search::PRECISION,
-        budget: plan.budget,
-        soak: None,
-        seed: 8,
+        ..crate::common::played::plan(grid, app.current, plan.budget, 8)
     };
     use sweetspot::session::resume::replay;
     assert!(replay(events, &search_plan).is_some());
@@ -386,6 +372,16 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
 const RACKUP: &str = "work = Integer(ENV['WORK'] || 60_000)\n\
     run ->(_) { work.times { |i| i * i }; [200, { 'Content-Type' => 'text/plain' }, ['ok']] }\n";
 
+/// A real Puma with this app, where these changes can be tried.
+pub fn on_puma(app: App, changes: Vec<Change>) -> Local {
+    let settings = LocalSettings {
+        changes,
+        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
+        ..LocalSettings::new(app, find("puma").unwrap(), vec![Target::get("/")])
+    };
+    Local::new(settings, StopSignal::default()).unwrap()
+}
+
 /// A session on a real Puma, so long as its budget.
 fn tune_a_real_app(budget: Duration) -> Ended {
     let folder = TempDir::new().unwrap();
@@ -398,12 +394,7 @@ fn tune_a_real_app(budget: Duration) -> Ended {
         changes: vec![change("WORK", "20000")],
         ..plan(&folder)
     };
-    let settings = LocalSettings {
-        changes: plan.changes.clone(),
-        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
-        ..LocalSettings::new(plan.app.clone(), find("puma").unwrap(), plan.targets.clone())
-    };
-    let mut place = Local::new(settings, StopSignal::default()).unwrap();
+    let mut place = on_puma(plan.app.clone(), plan.changes.clone());
     Room::default().tune_really(&plan, &mut place).unwrap()
 }
 
@@ -438,13 +429,7 @@ const WHO: &str = "loaded_by = Process.pid\n\
 /// A place for this app with these changes, and two workers that answer through `proxy`.
 fn real(folder: &TempDir, proxy: Proxy, changes: Vec<Change>) -> Local {
     fs::write(folder.path().join("config.ru"), WHO).unwrap();
-    let app = App { proxy, ..plan(folder).app };
-    let settings = LocalSettings {
-        changes,
-        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
-        ..LocalSettings::new(app, find("puma").unwrap(), vec![Target::get("/")])
-    };
-    Local::new(settings, StopSignal::default()).unwrap()
+    on_puma(App { proxy, ..plan(folder).app }, changes)
 }
 
 fn setting(name: &str, value: &str) -> Change {

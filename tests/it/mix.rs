@@ -12,19 +12,20 @@ use sweetspot::report::facts::with_sentences;
 use sweetspot::session::compare::{Question as Sides, Source, compare};
 use sweetspot::session::predict::{Question, predict};
 use sweetspot::session::report::Which;
-use sweetspot::session::tune::{Ended, Session};
+use sweetspot::session::tune::Session;
 use sweetspot::session::verify::{self, Verifying};
 use sweetspot::store::Store;
 use sweetspot::terms::{
-    Certainty, CompareRefusal, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
+    Certainty, CompareRefusal, Doubt, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
     PredictionDoubt, Reason, SearchNote, Stated, StopSignal, TrialPurpose, TrialSummary, Verdict,
     Warning,
 };
 use tempfile::TempDir;
 
+use crate::hold::trials;
 use crate::process::{self, sweetspot};
 use crate::schema::assert_valid;
-use crate::tune::{self, Room};
+use crate::tune::{self, tune_app};
 
 /// Pages of 60 ms, and reports of most of a second, `weight` for each page.
 fn app(weight: f64) -> SimulatedApp {
@@ -43,18 +44,6 @@ fn app(weight: f64) -> SimulatedApp {
 fn plan(folder: &TempDir, report: &str) -> Plan {
     let targets = ["GET / weight=10", report];
     Plan { targets: targets.map(|text| text.parse().unwrap()).to_vec(), ..tune::plan(folder) }
-}
-
-fn tune_app(plan: &Plan, app: SimulatedApp) -> Ended {
-    Room::default().tune(plan, &mut Simulated::new(app, plan.seed)).unwrap()
-}
-
-fn trials(ended: &Ended) -> Vec<&TrialSummary> {
-    let summaries = ended.events.iter().filter_map(|event| match &event.kind {
-        EventKind::TrialFinished { summary, .. } => Some(&**summary),
-        _ => None,
-    });
-    summaries.collect()
 }
 
 fn given(slo: &str) -> PlannedGoal {
@@ -86,7 +75,7 @@ fn a_slow_target_with_its_own_goal_leaves_the_others_their_tight_one() {
     );
     let header = report::csv::render(&story);
     assert!(header.lines().next().unwrap().split(',').any(|name| name == "goals"));
-    let json = with_sentences(&report::json::fold(&ended.events, None));
+    let json = with_sentences(&crate::schema::report_of(&ended.events, None));
     assert_valid("tune.schema.json", &json);
     assert_eq!(json["decision"]["goals"][1]["targets"][0]["target"], "GET /report");
 }

@@ -250,16 +250,15 @@ fn a_process_that_ends_gives_its_last_use_and_is_then_forgotten() {
     let began = Instant::now();
     look_until(&mut sampler, |_| began.elapsed() > Duration::from_millis(20));
     drop(child.0.stdin.take());
-    let brief: libc::pid_t = line(&mut child).parse().unwrap();
+    let brief: u32 = line(&mut child).parse().unwrap();
     sampler.look(true);
-    // SAFETY: a plain system call on a process that this test started.
-    unsafe { libc::kill(brief, libc::SIGKILL) };
+    process::kill(brief, libc::SIGKILL);
     look_until(&mut sampler, |_| !std::path::Path::new(&format!("/proc/{brief}")).exists());
     let last = sampler.close(Instant::now()).processes;
-    let used = last.iter().find(|used| used.pid == brief as u32).unwrap();
+    let used = last.iter().find(|used| used.pid == brief).unwrap();
     assert!(used.cpu_s >= 0.3, "born after the watch began, so all of it counts: {used:?}");
     let later = sampler.close(Instant::now()).processes;
-    assert!(later.iter().all(|used| used.pid != brief as u32));
+    assert!(later.iter().all(|used| used.pid != brief));
 }
 
 #[test]

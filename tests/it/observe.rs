@@ -246,13 +246,10 @@ fn who_is_no_prometheus_or_refuses_is_told_with_its_own_words() {
         sweetspot(Path::new("."), &arguments)
     };
     let nobody = ask(&format!("http://{}", unused_address()));
-    nobody.assert_code(1);
-    nobody.assert_says(&["could not reach Prometheus at http://127.0.0.1"]);
+    nobody.assert_code(1).assert_says(&["could not reach Prometheus at http://127.0.0.1"]);
 
     let other = Server::answering(ok("<html>hello</html>"));
-    let ended = ask(&other.url());
-    ended.assert_code(2);
-    ended.assert_says(&["answered 200, but not as Prometheus does"]);
+    ask(&other.url()).assert_code(2).assert_says(&["answered 200, but not as Prometheus does"]);
     let asked = other.seen.requests.lock().unwrap().concat().to_lowercase();
     assert!(asked.contains("authorization: bearer secret"), "{asked}");
     assert!(asked.contains("get /api/v1/query?query=time%28%29 "), "{asked}");
@@ -260,8 +257,7 @@ fn who_is_no_prometheus_or_refuses_is_told_with_its_own_words() {
     let body = "{\"status\":\"error\",\"errorType\":\"timeout\",\"error\":\"query timed out\"}";
     let head = format!("HTTP/1.1 503 No\r\nContent-Length: {}\r\n\r\n", body.len());
     let ended = ask(&Server::answering(head + body).url());
-    ended.assert_code(1);
-    ended.assert_says(&["answered 503: query timed out"]);
+    ended.assert_code(1).assert_says(&["answered 503: query timed out"]);
 
     let refused = "HTTP/1.1 401 No\r\nContent-Length: 9\r\n\r\nwho's it?";
     let ended = ask(&Server::answering(refused).url());
@@ -280,9 +276,7 @@ fn who_is_no_prometheus_or_refuses_is_told_with_its_own_words() {
     let said = "Prometheus wants to be asked less; it is asked again in 1 s";
     ended.assert_says(&[said, "answered 401: who's it?"]);
 
-    let public = ask("http://192.0.2.1");
-    public.assert_code(2);
-    public.assert_says(&["a public address", "--allow-public"]);
+    ask("http://192.0.2.1").assert_code(2).assert_says(&["a public address", "--allow-public"]);
 }
 
 /// Lines of nginx's combined format with `$request_time`, so many a block, for so many blocks.
@@ -311,8 +305,7 @@ fn access_logs_are_judged_side_by_side_and_before_and_after() {
     write("a.log", &log("2026-11-16T00:00:00Z", 72, 300, 100, 0.05));
     write("b.log", &log("2026-11-16T00:00:00Z", 72, 300, 100, 0.07));
     let ended = sweetspot(folder.path(), &["observe", "a.log", "b.log", "-o", "markdown=o.md"]);
-    ended.assert_code(3);
-    ended.assert_says(&[
+    ended.assert_code(3).assert_says(&[
         "Worse: b.log than a.log: p95 changed beyond doubt",
         "an access log does not",
     ]);
@@ -331,20 +324,16 @@ fn access_logs_are_judged_side_by_side_and_before_and_after() {
     ended.assert_says(&["Worse: long.log after than long.log before", "hours of the same weekday"]);
     let ranges = ["--before", "2026-11-02..2026-11-04", "--after", "2026-11-12..2026-11-14"];
     let ended = sweetspot(folder.path(), &[&["observe", "long.log"], &ranges[..]].concat());
-    ended.assert_code(4);
-    ended.assert_says(&["cannot tell: no day of the later range has twelve hours"]);
+    ended.assert_code(4).assert_says(&["cannot tell: no day of the later range has twelve hours"]);
     let ranges = ["--before", "2026-11-02..2026-11-04", "--after", "2026-11-09..2026-11-11"];
     let ended = sweetspot(folder.path(), &[&["observe", "long.log"], &ranges[..]].concat());
-    ended.assert_code(4);
-    ended.assert_says(&["cannot tell: of the later range 2 days can be set beside"]);
+    ended.assert_code(4).assert_says(&["cannot tell: of the later range 2 days can be set beside"]);
 
     write("plain.log", "h - - [16/Nov/2026:00:00:00 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"x\"\n");
     let ended = sweetspot(folder.path(), &["observe", "plain.log", "a.log"]);
-    ended.assert_code(2);
-    ended.assert_says(&["says no response times", "$request_time"]);
+    ended.assert_code(2).assert_says(&["says no response times", "$request_time"]);
     let ended = sweetspot(folder.path(), &["observe", "a.log", "long.log"]);
-    ended.assert_code(2);
-    ended.assert_says(&["have no time in common"]);
+    ended.assert_code(2).assert_says(&["have no time in common"]);
 }
 
 #[test]
@@ -382,9 +371,7 @@ fn two_target_groups_are_judged_by_what_cloudwatch_counted() {
             "CloudWatch has no request of A (targetgroup/web-a",
         ),
     ] {
-        let ended = observe(arguments, "");
-        ended.assert_code(code);
-        ended.assert_says(&[expected]);
+        observe(arguments, "").assert_code(code).assert_says(&[expected]);
     }
     let denied = observe(&["web-a", "web-b", "--last", "6h"], "get-metric-data");
     denied.assert_code(1);
@@ -441,8 +428,6 @@ fn two_versions_are_judged_by_what_datadogs_tracing_counted() {
             "by the name trace.django.request",
         ),
     ] {
-        let ended = observe(arguments, api_key);
-        ended.assert_code(code);
-        ended.assert_says(&[expected]);
+        observe(arguments, api_key).assert_code(code).assert_says(&[expected]);
     }
 }

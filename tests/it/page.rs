@@ -13,6 +13,7 @@ use sweetspot::report::page::{self, Assets};
 use sweetspot::report::{Language, Story, fold};
 use sweetspot::terms::{GeneratorDoubt, OwnGoal, PlanLine, PredictTable, Stated, Warning};
 
+use crate::process::between;
 use crate::schema::assert_on_page;
 use crate::sessions::{long, sample};
 
@@ -23,13 +24,6 @@ const NOT_BUILT: Assets = Assets { script: "", style: "" };
 
 fn story() -> Story {
     fold(&sample::events(), Some(sample::stored()))
-}
-
-/// The text between two marks.
-fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
-    let from = text.find(begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
-    let to = text[from..].find(end).unwrap_or_else(|| panic!("no {end}"));
-    &text[from..from + to]
 }
 
 /// The data that a file carries, as the page reads it; fails where its schema says otherwise.

@@ -34,11 +34,12 @@ use sweetspot::terms::{
     BootFailure, Bytes, Configuration, Cores, Offered, Settings, StopSignal, Target,
 };
 
+use crate::failures::site::set_mode;
 use crate::process::{Kept, unused_address, wait_until, write_files};
 
 /// What a server's users write down of a configuration that was measured on two cores.
 fn written_down(
-    adapter: &dyn Adapter,
+    server: &str,
     app: &App,
     inspection: &Inspection,
     (workers, threads): (u16, u16),
@@ -46,8 +47,9 @@ fn written_down(
     let configuration = configuration(workers, threads);
     let cores = Cores::new(2.0).unwrap();
     let memory = Bytes(1 << 30);
-    let a_pod_less = None;
-    adapter.settings(Recommended { app, inspection, configuration, cores, memory, a_pod_less })
+    let recommended =
+        Recommended { app, inspection, configuration, cores, memory, a_pod_less: None };
+    server::find(server).unwrap().settings(recommended)
 }
 
 fn why(failure: &Unusable) -> String {
@@ -63,7 +65,7 @@ impl TestApp {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // Somebody else may have to read it.
-        fs::set_permissions(folder.path(), mode(0o755)).unwrap();
+        set_mode(folder.path(), 0o755);
         write_files(folder.path(), files);
         Self { folder }
     }
@@ -79,10 +81,11 @@ impl TestApp {
 
     /// On Puma.
     fn settings(&self) -> LocalSettings {
-        self.settings_on(server::find("puma").unwrap())
+        self.settings_on("puma")
     }
 
-    fn settings_on(&self, adapter: &'static dyn Adapter) -> LocalSettings {
+    fn settings_on(&self, server: &str) -> LocalSettings {
+        let adapter = server::find(server).unwrap();
         let mut app = match adapter.about().runs.contains(&Framework::Other) {
             true => self.planned(),
             false => {
@@ -116,8 +119,13 @@ impl TestApp {
         Local::new(self.settings(), StopSignal::default()).unwrap()
     }
 
-    fn local_on(&self, adapter: &'static dyn Adapter) -> Local {
-        Local::new(self.settings_on(adapter), StopSignal::default()).unwrap()
+    fn local_on(&self, server: &str) -> Local {
+        Local::new(self.settings_on(server), StopSignal::default()).unwrap()
+    }
+
+    #[track_caller]
+    fn inspect_on(&self, server: &str) -> Inspection {
+        self.inspect(self.local_on(server))
     }
 
     /// Processes at work in the app's folder.
@@ -177,10 +185,6 @@ impl TestApp {
 }
 
 type Listing = BTreeMap<PathBuf, (u64, SystemTime)>;
-
-fn mode(bits: u32) -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(bits)
-}
 
 /// A second's load by clients who await each reply, then `think`.
 fn a_second(clients: u32, think: Duration) -> Offer {
@@ -270,6 +274,19 @@ fn assert_message(failure: &BootFailure, words: &str) {
 #[track_caller]
 fn assert_advice(failure: &BootFailure, words: &str) {
     assert!(Language::DATA.say(&failure.advice).contains(words), "{failure:?}");
+}
+
+/// What the inspection remarks on, for people.
+fn remarks(inspection: &Inspection) -> String {
+    Language::DATA.say_each(&inspection.remarks).join("\n")
+}
+
+#[track_caller]
+fn assert_remarks(inspection: &Inspection, parts: &[&str]) {
+    let remarks = remarks(inspection);
+    for part in parts {
+        assert!(remarks.contains(part), "{part} is missing in: {remarks}");
+    }
 }
 
 /// Why the app's settings could not be read.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::process::{Ended, app as folder_with, ended, program, sweetspot};
+use crate::process::{Ended, app as folder_with, ended, flat, program, sweetspot};
 
 fn dry_run(folder: &Path, arguments: &[&str]) -> Ended {
     sweetspot(folder, &[&["tune", "--dry-run"], arguments].concat())
@@ -14,6 +14,13 @@ fn shown(folder: &Path, arguments: &[&str]) -> String {
     let ended = dry_run(folder, arguments);
     ended.assert_code(0);
     ended.stdout
+}
+
+/// The line of a plan that begins so, with one space between its columns.
+#[track_caller]
+fn line_of(text: &str, what: &str) -> String {
+    let line = text.lines().find(|line| line.starts_with(what));
+    flat(line.unwrap_or_else(|| panic!("no {what} in\n{text}")))
 }
 
 /// What is printed on standard error; the command ends with the code for a wrong plan.
@@ -31,11 +38,7 @@ fn the_plan_is_shown_with_where_every_value_came_from() {
     let plan = ("sweetspot.toml", "# quick\nthreads = [1, 4]\n");
     let folder = folder_with(&[RUN, plan, ("config/puma.rb", "threads 5, 5\n")]);
     let text = shown(folder.path(), &["--workers", "1..3", "-H", "Authorization: Bearer s3cret"]);
-    let line = |what: &str| {
-        let line = text.lines().find(|line| line.starts_with(what));
-        let words = line.unwrap_or_else(|| panic!("no {what} in\n{text}")).split_whitespace();
-        words.collect::<Vec<_>>().join(" ")
-    };
+    let line = |what: &str| line_of(&text, what);
     assert_eq!(line("workers"), "workers 1..3 (command line)");
     assert_eq!(line("threads"), "threads 1,4 (plan file, line 2)");
     assert_eq!(line("server"), "server puma (found in the app)");
@@ -48,9 +51,7 @@ fn the_plan_is_shown_with_where_every_value_came_from() {
 fn the_probe_is_in_the_plan_or_refused_where_it_cannot_look() {
     let folder = folder_with(&[RUN]);
     let text = shown(folder.path(), &["--probe"]);
-    let line = text.lines().find(|line| line.starts_with("probe")).unwrap();
-    let words: Vec<_> = line.split_whitespace().collect();
-    assert_eq!(words.join(" "), "probe on (command line)");
+    assert_eq!(line_of(&text, "probe"), "probe on (command line)");
     assert!(!shown(folder.path(), &[]).contains("probe"));
     let folder = folder_with(&[("server.js", "require('http')\n")]);
     let text = refused(folder.path(), &["--probe", "--entry", "server.js"]);
@@ -73,10 +74,8 @@ fn a_script_gets_the_plan_as_json() {
 fn flags_that_gunicorn_keeps_are_shown_and_given_to_a_script_with_their_file() {
     let command = "web: gunicorn --bind 0.0.0.0:$PORT --preload --max-requests 500 wsgi\n";
     let folder = folder_with(&[("wsgi.py", "application = 1\n"), ("Procfile", command)]);
-    let text = shown(folder.path(), &[]);
-    let line = text.lines().find(|line| line.starts_with("kept flags")).unwrap();
-    let words: Vec<_> = line.split_whitespace().collect();
-    assert_eq!(words.join(" "), "kept flags --preload --max-requests=500 (Procfile)");
+    let line = line_of(&shown(folder.path(), &[]), "kept flags");
+    assert_eq!(line, "kept flags --preload --max-requests=500 (Procfile)");
     let text = shown(folder.path(), &["--lang", "ja"]);
     assert!(text.lines().any(|line| line.starts_with("本番のフラグ")), "{text}");
     let rows: serde_json::Value = serde_json::from_str(&shown(folder.path(), &["--json"])).unwrap();
@@ -147,9 +146,7 @@ fn puma_that_is_not_installed_is_said_before_anything_starts() {
 fn a_unicorn_app_is_planned_in_workers_and_refused_threads_in_plain_words() {
     let folder = folder_with(&[RUN, ("config/unicorn.rb", "worker_processes 2\n")]);
     let text = shown(folder.path(), &[]);
-    let server = text.lines().find(|line| line.starts_with("server")).unwrap();
-    let words: Vec<_> = server.split_whitespace().collect();
-    assert_eq!(words.join(" "), "server unicorn (found in the app)");
+    assert_eq!(line_of(&text, "server"), "server unicorn (found in the app)");
     assert!(text.contains("\nworkers ") && !text.contains("thread"), "{text}");
     let error = refused(folder.path(), &["--threads", "1,2"]);
     let expected = "--threads '1,2': Unicorn runs one thread in each worker and cannot run more";

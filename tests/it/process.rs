@@ -27,15 +27,16 @@ impl From<Output> for Ended {
 
 impl Ended {
     #[track_caller]
-    pub fn assert_code(&self, code: i32) {
+    pub fn assert_code(&self, code: i32) -> &Self {
         assert_eq!(self.code, Some(code), "\n{}\n{}", self.stdout, self.stderr);
+        self
     }
 
     /// Everything printed has each of these; line breaks don't matter.
     #[track_caller]
     pub fn assert_says(&self, parts: &[&str]) {
         let all = format!("{} {}", self.stdout, self.stderr);
-        let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = flat(&all);
         for part in parts {
             assert!(words.contains(part), "'{part}' is missing in:\n{all}");
         }
@@ -99,8 +100,7 @@ impl Kept {
     }
 
     pub fn signal(&self, signal: i32) {
-        // SAFETY: takes two integers; the child has not been waited for, so the number is its own.
-        unsafe { libc::kill(self.pid().cast_signed(), signal) };
+        kill(self.pid(), signal);
     }
 }
 
@@ -114,6 +114,12 @@ impl Drop for Kept {
         drop(self.0.kill());
         drop(self.0.wait());
     }
+}
+
+/// Signals a process that the test started and has just seen; it may have ended since.
+pub fn kill(pid: u32, signal: i32) {
+    // SAFETY: takes two integers.
+    unsafe { libc::kill(pid.cast_signed(), signal) };
 }
 
 /// Waits for a condition, and fails when it does not come about.
@@ -145,6 +151,40 @@ pub fn write_files(folder: &Path, files: &[(&str, &str)]) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
+}
+
+/// The checkout.
+pub fn project() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs a script by a shell in a folder. It writes programs, too: what this process has open for
+/// writing while another test forks can't be run ("text file busy").
+#[track_caller]
+pub fn in_shell(folder: &Path, script: &str, arguments: &[&str]) {
+    let mut shell = Command::new("sh");
+    shell.args(["-euc", script, "sh"]).args(arguments).env("PROJECT", project());
+    ended(shell.current_dir(folder)).assert_code(0);
+}
+
+/// A script of ours, and its arguments, on a machine that has the programs of this folder alone.
+pub fn script_on(programs: &Path, words: &[&str]) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(words).env_clear().env("PATH", programs).stdin(Stdio::null());
+    shell
+}
+
+/// A text without line breaks.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text between two marks.
+#[track_caller]
+pub fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
+    let from = text.find(begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
+    let to = text[from..].find(end).unwrap_or_else(|| panic!("no {end}"));
+    &text[from..from + to]
 }
 
 /// Codes of the warnings of a result in JSON.

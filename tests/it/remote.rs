@@ -148,8 +148,7 @@ fn an_app_elsewhere_is_tuned_by_its_own_commands_and_runs_as_before() {
     assert_eq!(elsewhere.setting(), "1 x 1");
     assert!(!note(&site).exists());
     let missing = site.run(&["verify", "last"]);
-    missing.assert_code(2);
-    missing.assert_says(&["measured an app elsewhere", "--apply"]);
+    missing.assert_code(2).assert_says(&["measured an app elsewhere", "--apply"]);
 }
 
 /// In a mount namespace of its own, whose names the script changes.
@@ -192,8 +191,7 @@ fn what_a_killed_session_leaves_is_put_back_by_restore_and_not_tuned_before() {
     running.end();
     assert_eq!(elsewhere.setting(), "1 x 8");
     let again = site.run_command(elsewhere.tune(&site, &["--threads", "8"]));
-    again.assert_code(1);
-    again.assert_says(&["has left the app changed", "sweetspot restore"]);
+    again.assert_code(1).assert_says(&["has left the app changed", "sweetspot restore"]);
     let restored = site.run(&["restore"]);
     restored.assert_code(0);
     restored.assert_says(&["is put back, by the session's own command", &elsewhere.url]);
@@ -221,9 +219,7 @@ fn ctrl_c_puts_it_back_and_what_cannot_be_is_said_with_the_way_out() {
     let ended = running.end();
     ended.assert_code(1);
     ended.assert_says(&["could not be put back", "sweetspot restore", "the platform is down"]);
-    let failed = site.run(&["restore"]);
-    failed.assert_code(1);
-    failed.assert_says(&["the platform is down", "exit status 4"]);
+    site.run(&["restore"]).assert_code(1).assert_says(&["the platform is down", "exit status 4"]);
     assert!(note(&site).exists());
     fs::remove_file(elsewhere.path("broken")).unwrap();
     site.run(&["restore"]).assert_code(0);
@@ -237,13 +233,11 @@ fn an_app_that_does_not_answer_is_told_and_put_back() {
     let running = Running::begin(elsewhere.tune(&site, &more));
     wait_until("it is being changed", || note(&site).exists());
     running.signal(libc::SIGINT);
-    let ended = running.end_within(Duration::from_secs(60));
-    ended.assert_code(1);
+    running.end_within(Duration::from_secs(60)).assert_code(1);
     assert_eq!(elsewhere.setting(), "1 x 1");
     assert!(!note(&site).exists());
     let plan = site.run_command(elsewhere.tune(&site, &["--threads", "1,8", "--dry-run"]));
-    plan.assert_code(0);
-    plan.assert_says(&["app at", &elsewhere.url]);
+    plan.assert_code(0).assert_says(&["app at", &elsewhere.url]);
     assert!(!plan.stdout.contains("/run"), "commands may hold secrets: {}", plan.stdout);
 }
 
@@ -330,9 +324,7 @@ fn what_kamal_deploys_is_tuned_by_kamals_own_commands() {
     assert_eq!(settings["config_snippet"], lines);
     assert_eq!(fs::read_to_string(elsewhere.path("env")).unwrap(), before);
     // One that does not come up leaves the one before it renamed, which is put back all the same.
-    let refused = tune("7", &[]);
-    refused.assert_code(1);
-    refused.assert_says(&["failed to become healthy"]);
+    tune("7", &[]).assert_code(1).assert_says(&["failed to become healthy"]);
     assert_eq!(fs::read_to_string(elsewhere.path("version")).unwrap(), "abc123");
     // As it was, by its own configuration, which nobody has touched.
     assert_eq!(fs::read_to_string(elsewhere.path("env")).unwrap(), before);

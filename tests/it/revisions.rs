@@ -289,8 +289,7 @@ fn what_keeps_revisions_from_being_compared_is_said() {
         ("fine~1..fine", &["--prepare", "echo no gems >&2; false"], 1, "no gems"),
     ] {
         let ended = compare(range, more);
-        ended.assert_code(code);
-        ended.assert_says(&[says]);
+        ended.assert_code(code).assert_says(&[says]);
     }
     let ended = compare("fine~1..fine", &[]);
     ended.assert_code(1);
@@ -299,8 +298,7 @@ fn what_keeps_revisions_from_being_compared_is_said() {
 
     let elsewhere = Site::answering("[200, {}, ['']]");
     let ended = elsewhere.run(&["compare", "--revisions", "main..HEAD"]);
-    ended.assert_code(2);
-    ended.assert_says(&["is in no git repository"]);
+    ended.assert_code(2).assert_says(&["is in no git repository"]);
 }
 
 /// Ends while it boots, with the files that it finds.
@@ -313,8 +311,7 @@ fn a_revision_has_what_git_ignores_whole_folders_too_and_no_code_that_is_not_com
     let files = ["shop/vendor/bundle/gem.rb", "shop/lib/new.rb", "shop/lib/own.local"];
     write_files(&site.path("app"), &files.map(|file| (file, "")));
     let ended = site.run(&["compare", "--revisions", "HEAD~1..HEAD", "--app", "shop"]);
-    ended.assert_code(1);
-    ended.assert_says(&["found lib/own.local and", "vendor/bundle/gem.rb"]);
+    ended.assert_code(1).assert_says(&["found lib/own.local and", "vendor/bundle/gem.rb"]);
     assert_eq!((worktrees(&site), scratch(&site)), (1, 0));
 }
 
@@ -332,9 +329,7 @@ fn a_revision_has_its_own_gemfile_although_a_variable_names_the_working_folders(
     for more in [&prepared[..0], &prepared] {
         let mut command = site.command(&[&asked[..], more].concat());
         command.env("BUNDLE_GEMFILE", top.join(gemfile));
-        let ended = site.run_command(command);
-        ended.assert_code(1);
-        ended.assert_says(&["# one that is committed"]);
+        site.run_command(command).assert_code(1).assert_says(&["# one that is committed"]);
     }
 }
 
@@ -354,8 +349,7 @@ fn a_revision_runs_its_own_code_although_a_variable_leads_to_the_working_folders
         let mut command = site.command(&[&asked[..], more].concat());
         command.env("RUBYLIB", format!("{}:/nowhere", top.join("lib").display()));
         let ended = site.run_command(command);
-        ended.assert_code(1);
-        ended.assert_says(&["committed_code", "/a/lib:/nowhere"]);
+        ended.assert_code(1).assert_says(&["committed_code", "/a/lib:/nowhere"]);
     }
 }
 
@@ -371,9 +365,7 @@ fn what_a_command_writes_to_ignored_files_is_the_revisions_own() {
     let written = "config/master.key .bundle/config vendor/bundle/gem.rb";
     let prepare = format!("for it in {written}; do echo more >> $it; cat $it; done; false");
     let asked = ["compare", "--revisions", "HEAD..HEAD", "--app", "shop", "--prepare", &prepare];
-    let ended = site.run(&asked);
-    ended.assert_code(1);
-    ended.assert_says(&["secretmore", "settingsmore", "gemmore"]);
+    site.run(&asked).assert_code(1).assert_says(&["secretmore", "settingsmore", "gemmore"]);
     for (file, content) in files {
         assert_eq!(fs::read_to_string(site.path("app").join(file)).unwrap(), content, "{file}");
     }

@@ -11,15 +11,15 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 
 use serde_json::{Value, json};
-use sweetspot::report::AnyFact;
 use sweetspot::report::document::doctor::FindingReport;
 use sweetspot::report::facts::with_sentences;
-use sweetspot::report::json::{TuneReport, fold};
+use sweetspot::report::json::{TuneReport, tune_report};
 use sweetspot::report::page::{Page, Running, SessionHead, Words};
+use sweetspot::report::{AnyFact, Stored, fold};
 use sweetspot::serve::{Failure, ListRow, Second};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
-    AdviseReport, CapacitySummary, CompareReport, LabEntry, LabResult, LabTune, LoadSummary,
+    AdviseReport, CapacitySummary, CompareReport, Event, LabEntry, LabResult, LabTune, LoadSummary,
     PredictReport, Verification, WatchSecond,
 };
 
@@ -31,6 +31,14 @@ use crate::sessions::sample;
 const FACTS: &str = "facts.schema.json";
 
 const PAGE: &str = "page.schema.json";
+
+/// What `tune --json` prints of these events, without its sentences.
+pub fn report_of<'a>(
+    events: impl IntoIterator<Item = &'a Event>,
+    stored: Option<Stored>,
+) -> TuneReport {
+    tune_report(&fold(events, stored))
+}
 
 /// Within a fact there is no sentence: the fact itself stands there, or text that has none.
 fn facts_within(schema: &mut Schema) {
@@ -218,7 +226,7 @@ fn reports_of_every_kind_of_session_are_valid() {
         Vec::new(),
     ] {
         for stored in [Some(sample::stored()), None] {
-            let report = with_sentences(&fold(&events, stored));
+            let report = with_sentences(&report_of(&events, stored));
             assert_valid("tune.schema.json", &report);
             for trial in report["trials"].as_array().unwrap() {
                 assert_valid("load.schema.json", &trial["summary"]);
@@ -242,7 +250,7 @@ fn the_list_of_sessions_is_valid() {
 
 #[test]
 fn what_may_be_unknown_is_null_and_what_is_promised_may_not_be_missing() {
-    let mut report = with_sentences(&fold(&sample::events(), None));
+    let mut report = with_sentences(&report_of(&sample::events(), None));
     for path in [
         "/session",
         "/current",

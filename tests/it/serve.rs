@@ -126,9 +126,7 @@ impl Messages {
             }
         }
     }
-}
 
-impl Messages {
     /// The trial that runs, once it is as wanted.
     fn running(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
@@ -270,18 +268,8 @@ fn what_a_session_writes_is_told_as_it_comes() {
     let text = running["text"]["en"].as_str().unwrap();
     assert!(text.contains(": 1 x 5, unloaded, 1 client for"), "{text}");
 
-    let second = LiveSecond {
-        at: Duration::from_secs(1),
-        phase: Phase::WarmUp,
-        due: 80,
-        sent: 80,
-        replies: 79,
-        errors: 0,
-        in_flight: 1,
-        in_flight_mean: 1.0,
-        p95: Some(Duration::from_millis(14)),
-        send_lag_p99: None,
-    };
+    let (phase, p95) = (Phase::WarmUp, Some(Duration::from_millis(14)));
+    let second = LiveSecond { phase, due: 80, p95, ..sample::second(1) };
     store.show(id, &second).unwrap();
     let (shown, _) = messages.next("second");
     assert_eq!((&shown["due"], &shown["phase"]), (&80.into(), &"warm_up".into()));
@@ -334,11 +322,12 @@ fn a_session_that_begins_later_comes_into_the_list() {
     let folder = tempfile::tempdir().unwrap();
     let path = store_in(folder.path());
     let mut store = Store::open(&path).unwrap();
-    let served = Running::on(path);
-    let mut messages = served.listen("api/live", "");
-    assert_eq!(messages.next("sessions").0, serde_json::json!([]));
     store.begin(&head(), "2026-11-20T18:46:44Z").unwrap();
-    assert_eq!(messages.next("sessions").0[0]["app"], "/srv/shop");
+    let served = Running::on(path);
+    let mut messages = served.listen("api/sessions/1/live", "");
+    assert_eq!(messages.next("sessions").0[0]["id"], 1);
+    store.begin(&head(), "2026-11-20T18:46:45Z").unwrap();
+    assert_eq!(messages.next("sessions").0[0]["id"], 2);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The project's rules as tests. A rule that is only written down is soon forgotten; these say
 //! where they are broken, why they are there, and what to do instead.
 //!
-//! In: the files of this checkout. Out: findings. Every rule is also tried on a small bad sample,
+//! In: the files of this checkout. Out: findings. Every rule is tried on a small bad sample first,
 //! so that a rule which can't fail is found out.
 
 mod book;
@@ -37,6 +37,12 @@ pub struct Finding {
     /// From 1; 0 when the whole file is meant.
     pub line: usize,
     pub what: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { path: path.to_string(), line, what: what.into() }
+    }
 }
 
 /// The files a rule looks at: of this checkout, or a sample.
@@ -135,7 +141,7 @@ fn walked(root: &Path) -> Vec<String> {
 }
 
 /// Holds a rule against this checkout, which is read once.
-pub fn hold(rule: &Rule) {
+fn hold(rule: &Rule) {
     static CHECKOUT: LazyLock<Tree> = LazyLock::new(Tree::of_this_checkout);
     let findings = (rule.find)(&CHECKOUT);
     assert!(findings.is_empty(), "{}", message(rule, &findings));
@@ -149,13 +155,15 @@ fn message(rule: &Rule, findings: &[Finding]) -> String {
     format!("{}:\n{places}why: {}\ninstead: {}", rule.name, rule.why, rule.instead)
 }
 
-/// Holds a rule against samples: it finds these lines of the bad one and nothing in the good one.
+/// Tries a rule out on samples, of which it finds these lines of the bad one and nothing in the
+/// good one, and holds it against this checkout.
 pub fn try_out(rule: &Rule, bad: &[(&str, &str)], lines: &[usize], good: &[(&str, &str)]) {
     let found = (rule.find)(&Tree::sample(bad));
     let found_lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
     assert_eq!(found_lines, lines, "'{}' on the bad sample found {found:#?}", rule.name);
     let found = (rule.find)(&Tree::sample(good));
     assert_eq!(found, [], "'{}' must be content with the good sample", rule.name);
+    hold(rule);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use sweetspot::place::Place;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
 use sweetspot::report::facts::with_sentences;
-use sweetspot::report::{self, Reporter, Stored};
+use sweetspot::report::{Reporter, Stored};
 use sweetspot::server::{App, Framework};
 use sweetspot::session::tune::{self, Ended, Session, Tune, TuneError};
 use sweetspot::store::{SessionId, Store};
@@ -22,7 +22,9 @@ use sweetspot::terms::{
 };
 use tempfile::TempDir;
 
+use crate::hold::trials;
 use crate::schema::assert_valid;
+use crate::sessions::change;
 use crate::setbacks::{End, interrupted};
 
 /// 12 ms of CPU and 48 ms of waiting on two cores: small rates, so that a session takes little
@@ -345,7 +347,7 @@ fn what_is_stored_makes_the_json_that_scripts_rely_on() {
         store: "sweetspot.db".into(),
         started_at: "2026-01-02T03:04:05Z".into(),
     };
-    let report = report::json::fold(&ended.events, Some(stored));
+    let report = crate::schema::report_of(&ended.events, Some(stored));
     let json = with_sentences(&report);
     assert_valid("tune.schema.json", &json);
     assert_eq!(json["decision"]["workers"], u64::from(chosen(&ended).workers.get()));
@@ -403,11 +405,7 @@ fn no_configuration_with_more_connections_than_allowed_is_tried() {
 fn a_server_that_dies_once_costs_a_trial_and_not_the_session() {
     let app = SimulatedApp { dies_at: Some(Duration::from_secs(40)), ..app() };
     let ended = tuned(app);
-    let died = ended.events.iter().any(|event| match &event.kind {
-        EventKind::TrialFinished { summary, .. } => summary.failure.is_some(),
-        _ => false,
-    });
-    assert!(died, "the server died in a trial");
+    assert!(trials(&ended).iter().any(|it| it.failure.is_some()), "the server died in a trial");
     assert!(ended.result.decision.is_some());
 }
 
@@ -483,9 +481,7 @@ fn trials_are_taken_up_although_a_later_session_was_killed_before_its_first() {
     let later = store.begin(&head, "2026-01-02T23:59:59Z").unwrap();
     store.append(later, &whole.events[0]).unwrap();
     drop(store);
-    let connection = rusqlite::Connection::open(&plan.store).unwrap();
-    connection.execute("UPDATE sessions SET owner = '4194304 1'", []).unwrap();
-    drop(connection);
+    change(&plan.store, "UPDATE sessions SET owner = '4194304 1'");
     assert_eq!(tune_app(&plan, app()).session.0, unfinished);
 }
 

@@ -172,7 +172,7 @@ fn it_is_stored_as_a_session_of_its_own_that_nothing_takes_for_a_tune() {
     assert_eq!(claimed(&folder).session, 1, "the last one is the tune");
     let error = claim(&store, Which::Id(SessionId(2))).unwrap_err();
     assert!(error.to_string().contains("sweetspot verify 1"), "{error}");
-    let report = sweetspot::report::json::fold(&found.events, None);
+    let report = crate::schema::report_of(&found.events, None);
     assert_eq!(report.verification, Some(found.verification));
     assert_valid("tune.schema.json", &with_sentences(&report));
 }

@@ -12,9 +12,23 @@ export interface Filter {
 
 export const NO_FILTER: Filter = { text: "", purpose: null, outcome: null, setting: null };
 
-export type SortKey =
-  | "id" | "setting" | "purpose" | "offered" | "outcome" | "throughput" | "p50" | "p95" | "p99"
-  | "errors" | "memory" | "limit";
+/** What trials are sorted by; null where it is not known. */
+const KEYS = {
+  id: (it) => it.id,
+  setting: (it) => it.workers * 100_000 + it.threads,
+  purpose: (it) => it.purpose_name,
+  outcome: (it) => it.outcome,
+  offered: (it) => it.offered_rps ?? it.clients,
+  throughput: (it) => it.throughput_rps,
+  p50: (it) => it.latency_s.p50,
+  p95: (it) => it.latency_s.p95,
+  p99: (it) => it.latency_s.p99,
+  errors: (it) => (it.due === 0 ? 0 : it.errors / it.due),
+  memory: (it) => it.memory_bytes,
+  limit: (it) => it.limit_name,
+} satisfies Record<string, (it: TrialRow) => number | string | null>;
+
+export type SortKey = keyof typeof KEYS;
 
 export interface Order {
   key: SortKey;
@@ -42,36 +56,12 @@ function textOf(trial: TrialRow): string {
 
 export function sorted(trials: readonly TrialRow[], order: Order): TrialRow[] {
   const sign = order.isDown ? -1 : 1;
+  const keyOf: (it: TrialRow) => number | string | null = KEYS[order.key];
   return [...trials].sort((a, b) => {
-    const [x, y] = [keyOf(a, order.key), keyOf(b, order.key)];
+    const [x, y] = [keyOf(a), keyOf(b)];
     // What is not known comes last, either way.
     if (x === null || y === null) return x === y ? a.id - b.id : x === null ? 1 : -1;
     const by = typeof x === "string" ? x.localeCompare(String(y)) : x - Number(y);
     return by === 0 ? a.id - b.id : sign * by;
   });
-}
-
-function keyOf(trial: TrialRow, key: SortKey): number | string | null {
-  switch (key) {
-    case "id":
-      return trial.id;
-    case "setting":
-      return trial.workers * 100_000 + trial.threads;
-    case "purpose":
-      return trial.purpose_name;
-    case "offered":
-      return trial.offered_rps ?? trial.clients;
-    case "outcome":
-      return trial.outcome;
-    case "throughput":
-      return trial.throughput_rps;
-    case "errors":
-      return trial.due === 0 ? 0 : trial.errors / trial.due;
-    case "memory":
-      return trial.memory_bytes;
-    case "limit":
-      return trial.limit_name;
-    default:
-      return trial.latency_s[key];
-  }
 }

@@ -12,7 +12,7 @@ use crate::plan::traffic::{self, Url};
 pub type ForOthers = (Vec<String>, Vec<(String, String)>);
 
 /// Options that are for this program and not for those that send, and whether a value follows.
-const OURS: [(&str, bool); 23] = [
+const OURS: [(&str, bool); 21] = [
     ("--place", true),
     ("--image", true),
     ("--image-pull-policy", true),
@@ -34,8 +34,6 @@ const OURS: [(&str, bool); 23] = [
     ("--no-wait", false),
     ("--quiet", false),
     ("-q", false),
-    ("--language", true),
-    ("--no-color", false),
 ];
 
 /// Options whose value is a file.

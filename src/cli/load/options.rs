@@ -26,7 +26,33 @@ which load? Choose one of
   --access-log FILE --replay    as the requests of a log came
 for example: sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s";
 
+const AFTER_HELP: &str = r#"Examples:
+  sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
+  sweetspot load 127.0.0.1:9292 --clients 64 --think 50ms --slo 'p95<200ms,errors<1%'
+  sweetspot load 127.0.0.1:9292 --rate 50/s --target 'GET / weight=3' --target 'POST /orders'
+  sweetspot load 127.0.0.1:9292 --steps 50/s:10s,100/s:10s,200/s:10s --warmup 5s
+  sweetspot load 127.0.0.1:9292 --ramp 0..500/s:60s --arrivals poisson
+  sweetspot load 127.0.0.1:9292 --find-capacity --slo 'p95<200ms,errors<1%'
+
+A targets file has requests as vegeta writes them, with weights; blank lines and # lines separate:
+  GET /orders weight=3 slo=p95<2s
+  POST /orders
+  Content-Type: application/json
+  @order.json
+or, if its first character is '{', a JSON object a line, with the body in base64:
+  {"method": "POST", "url": "/orders", "header": {"X-A": ["1"]}, "body": "e30=", "weight": 3}
+
+Variables in paths, header values and bodies: {{seq}} is the number of the request, from 0, {{uuid}}
+a random UUID, and {{name}} the column of that name of --variables FILE, whose rows are taken in
+turn. In paths values are percent-encoded. {{ name }}, with spaces, is sent as it stands.
+
+Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
+wrong; 3 SLO not met (by any rate tried); 4 measured, but the generator was the limit or the SLO is
+undecided."#;
+
+/// Sends load to a URL and says how fast it was answered
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 #[command(group(
     clap::ArgGroup::new("load").args(["rate", "clients", "steps", "ramp", "replay"])
 ))]

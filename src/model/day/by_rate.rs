@@ -155,7 +155,7 @@ fn saturated_rps(machine: &Host) -> f64 {
     let mut simulator = Simulator::new(server, machine.requests.clone(), 1);
     let slots = u32::from(machine.server.workers) * u32::from(machine.server.threads);
     // Spread over queues of the workers' own, it takes many to leave no worker idle.
-    let each = if machine.server.has_own_queues() { 20 } else { 2 };
+    let each = if machine.server.admission.has_own_queues() { 20 } else { 2 };
     simulator.begin(Offered::Closed { clients: each * slots + 2, think: Duration::ZERO }, 2);
     let (mut replies, mut first_s, mut last_s) = (0.0, 0.0, 0.0);
     let mut until_s = 0.0;

@@ -86,12 +86,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Every worker has a queue of its own: a request waits for its worker even when another is
-    /// idle.
-    pub fn has_own_queues(&self) -> bool {
-        self.admission.has_own_queues()
-    }
-
     /// A server as Puma is on Ruby before 3.3: random admission, 100 ms quantum, listen queue of
     /// 1024, timeout 10 s; every request over a connection of its own; without quota or pauses.
     pub fn new(workers: u16, threads: u16, cores: f64) -> Self {

@@ -4,6 +4,7 @@ use super::*;
 use crate::plan::{Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
+use crate::server::Proxy;
 use crate::terms::PlanSource;
 
 /// A folder without anything that is recognised, and programs `serve`, `sh` and `nginx` in `PATH`.

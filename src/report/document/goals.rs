@@ -6,7 +6,7 @@
 
 use super::Section;
 use crate::report::figures;
-use crate::report::wording::{Counted, GoalMet, Language};
+use crate::report::wording::{Counted, Language};
 use crate::terms::{Decision, GoalSummary, Slo, WindowLatency};
 
 /// A line each; of a goal of several targets one for each of these as well.
@@ -43,9 +43,7 @@ pub fn name(goal: &GoalSummary, count: usize, language: Language) -> &str {
 
 fn line(goal: &GoalSummary, count: usize, language: Language) -> String {
     let say = language.phrases();
-    let needed = goal.requests_needed.map(|needed| needed.to_string());
-    let met = GoalMet { met: goal.met, leaning: goal.leaning, needed: needed.as_deref() };
-    let met = say.goal_met(&met);
+    let met = say.goal_met(goal);
     let slo = goal.slo.as_ref().map(Slo::to_string);
     say.goal(
         name(goal, count, language),

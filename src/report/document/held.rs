@@ -5,7 +5,7 @@
 use super::{Block, Medium, Section, Table};
 use crate::report::figures;
 use crate::report::story::Story;
-use crate::report::wording::{Held, Language, Sureness};
+use crate::report::wording::{Language, Sureness};
 use crate::stats::binomial;
 use crate::terms::{HeldRate, Reason, TrialSummary, Window};
 
@@ -41,21 +41,14 @@ fn trial<'a>(story: &'a Story, held: &HeldRate) -> Option<&'a TrialSummary> {
 /// `reason`: why its trial's verdict is what it is, where that is known.
 fn said(it: &HeldRate, reason: Option<&Reason>, language: Language) -> String {
     let say = language.phrases();
-    let at_most = binomial::upper_bound(it.requests, it.failed, LEVEL);
-    say.held(&Held {
-        rate: &figures::rate(it.rate_rps),
-        time: &say.span(it.duration_s),
-        requests: it.requests,
-        failed: it.failed,
-        failed_at_most: &figures::fine_percent(at_most),
-        trial: it.trial,
-        sureness: match (it.certain, reason) {
-            (false, _) => Sureness::PlainFigures,
-            // The latencies of one goal at least are certain then, and the share of errors is not.
-            (true, Some(Reason::MetButUncertain { .. })) => Sureness::InPart,
-            (true, _) => Sureness::BeyondChance,
-        },
-    })
+    let at_most = figures::fine_percent(binomial::upper_bound(it.requests, it.failed, LEVEL));
+    let sureness = match (it.certain, reason) {
+        (false, _) => Sureness::PlainFigures,
+        // The latencies of one goal at least are certain then, and the share of errors is not.
+        (true, Some(Reason::MetButUncertain { .. })) => Sureness::InPart,
+        (true, _) => Sureness::BeyondChance,
+    };
+    say.held(it, &say.span(it.duration_s), &at_most, sureness)
 }
 
 fn row(window: &Window) -> Vec<String> {

@@ -6,9 +6,9 @@
 use super::{Block, Section, Table, names};
 use crate::report::figures;
 use crate::report::story::Story;
-use crate::report::wording::{KnobOutcome, Language};
+use crate::report::wording::Language;
 use crate::terms::{
-    AtOneRate, BootFailure, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, Variant,
+    AtOneRate, BootFailure, Configuration, EventKind, KnobResult, KnobsReport, Variant,
 };
 
 /// What each change does; a change a sentence where its columns do not suffice.
@@ -135,14 +135,7 @@ fn verdict(result: &KnobResult, language: Language) -> String {
     if let (Some(cpus), Some(capacity)) = (result.cpus_ratio, result.capacity_ratio) {
         return say.with_other_cpus(cpus, capacity / cpus);
     }
-    say.knob_outcome(&match (result.verdict, reason.as_deref()) {
-        (KnobVerdict::Helps, _) => KnobOutcome::Helps,
-        (KnobVerdict::Hurts, _) => KnobOutcome::Hurts,
-        (KnobVerdict::NoDifference, _) => KnobOutcome::NoDifference,
-        (KnobVerdict::Undecided, None) => KnobOutcome::Undecided { more: more.as_deref() },
-        (KnobVerdict::Undecided, Some(reason)) => KnobOutcome::UndecidedBecause { reason },
-        (KnobVerdict::Out, reason) => KnobOutcome::Out { reason: reason.unwrap_or_default() },
-    })
+    say.knob_outcome(result.verdict, reason.as_deref(), more.as_deref())
 }
 
 /// What the intervals are, in one sentence.
@@ -172,7 +165,7 @@ pub fn recommended(story: &Story, knobs: &KnobsReport, language: Language) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Stated, WithAPodLess};
+    use crate::terms::{KnobVerdict, Stated, WithAPodLess};
 
     fn result(verdict: KnobVerdict, reason: &str, more_s: Option<f64>) -> KnobResult {
         KnobResult {

@@ -4,7 +4,6 @@
 //! In: a result or a run. Out: text of at most 80 columns, but for sentences of the article's own;
 //! and a [`Document`] with less in it, for what is read of a page where no script runs.
 
-use super::lab_figures::in_words;
 use super::{Block, Document, Section, Table, Tone};
 use crate::report::outside::{pad, pad_left, wrap};
 use crate::report::{Language, figures};
@@ -97,6 +96,28 @@ fn in_short(figures: &LabFigures) -> String {
         latency_s: LabLatency { mean, p95, ..LabLatency::default() },
         ..LabFigures::default()
     })
+}
+
+/// All figures of a run that there are, in a line.
+pub fn in_words(figures: &LabFigures) -> String {
+    let latency = &figures.latency_s;
+    let time =
+        |name: &str, value: Option<f64>| value.map(|it| format!("{name} {}", figures::latency(it)));
+    let share =
+        |name: &str, value: Option<f64>| value.map(|it| format!("{name} {}", figures::percent(it)));
+    let parts = [
+        figures.throughput_rps.map(figures::rate),
+        share("good", figures.success),
+        time("mean", latency.mean),
+        time("p50", latency.p50),
+        time("p95", latency.p95),
+        time("p99", latency.p99),
+        figures.cpu_cores.map(|cores| format!("{cores:.2} cores")),
+        share("CPU", figures.cpu_share),
+        share("memory", figures.memory_share),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "no figures".to_string() } else { parts.join(", ") }
 }
 
 /// Such as `GET /: 2 x 8, 120/s`.

@@ -13,7 +13,6 @@ pub(super) mod goals;
 mod held;
 pub(super) mod knobs;
 pub mod lab;
-pub mod lab_figures;
 pub(super) mod map;
 mod model;
 pub(super) mod names;

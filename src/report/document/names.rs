@@ -26,7 +26,7 @@ pub fn offered(offered: &Offered, language: Language) -> String {
 /// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.
 pub fn name_of(story: &Story, workers: u16, threads: u16, language: Language) -> String {
     match story.has_threads() {
-        true => story.name_of(workers, threads),
+        true => format!("{workers} x {threads}"),
         false => language.phrases().count(u64::from(workers), Counted::Workers),
     }
 }

@@ -93,14 +93,20 @@ pub fn facts(story: &Story, language: Language) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// The name of a setting before a verb.
+fn subject(story: &Story, name: &str, language: Language) -> String {
+    language.phrases().subject(name, !story.has_threads())
+}
+
 fn today(story: &Story, now: &CurrentSetting, language: Language) -> String {
     let say = language.phrases();
     let name = names::name_of(story, now.workers, now.threads, language);
+    let subject = subject(story, &name, language);
     let Some(capacity) = now.capacity_rps else {
-        return say.holds_not(&name, !story.has_threads(), story.why_no_figure_of_today());
+        return say.holds_not(&subject, story.why_no_figure_of_today());
     };
     let interval = now.capacity_rps_interval.map(|bounds| say.interval(bounds));
-    say.holds(&name, !story.has_threads(), &figures::rate(capacity), interval.as_deref())
+    say.holds(&subject, &figures::rate(capacity), interval.as_deref())
 }
 
 fn decision_facts(
@@ -110,12 +116,10 @@ fn decision_facts(
     facts: &mut Vec<(&'static str, String)>,
 ) {
     let (say, labels) = (language.phrases(), language.labels());
-    let found = say.holds(
-        &names::name_of(story, decision.workers, decision.threads, language),
-        !story.has_threads(),
-        &figures::rate(decision.capacity_rps),
-        Some(&say.interval(decision.capacity_rps_interval)),
-    );
+    let name = names::name_of(story, decision.workers, decision.threads, language);
+    let rate = figures::rate(decision.capacity_rps);
+    let interval = say.interval(decision.capacity_rps_interval);
+    let found = say.holds(&subject(story, &name, language), &rate, Some(&interval));
     facts.push((labels.found, found));
     facts.extend(held::sentence(story, language).map(|text| (labels.held_at_end, text)));
     if story.chosen() != story.current_configuration() {
@@ -170,7 +174,8 @@ fn best_known(story: &Story, language: Language) -> Option<(&'static str, String
     let (say, labels) = (language.phrases(), language.labels());
     if let Some((trial, rate)) = story.highest_held() {
         let name = names::name(story, trial.configuration, language);
-        let held = say.best_so_far(&name, !story.has_threads(), &figures::rate(rate), trial.id);
+        let subject = subject(story, &name, language);
+        let held = say.best_so_far(&subject, &figures::rate(rate), trial.id);
         return Some((labels.best_so_far, held));
     }
     let nearest = story.nearest()?;
@@ -278,13 +283,12 @@ pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)>
     let died = story.trials.iter().filter_map(|trial| {
         let Some(TrialFailure::Died { status, last_lines }) = &trial.failure else { return None };
         let who = knobs::name(story, trial.configuration, trial.variant, language);
-        let (say, status, in_workers) =
-            (language.phrases(), language.say(status), !story.has_threads());
+        let (say, status) = (language.phrases(), language.say(status));
         let status = match trial.purpose {
             TrialPurpose::LostPod => format!("{}: {status}", say.purpose(trial.purpose)),
             _ => status,
         };
-        let what = say.ended(&who, in_workers, trial.id, &status);
+        let what = say.ended(&subject(story, &who, language), trial.id, &status);
         Some((what, last_lines.clone()))
     });
     boot.chain(died).collect()

@@ -95,14 +95,14 @@ fn settings(story: &Story, decision: &Decision, language: Language) -> Section {
         let lines = env.iter().map(|(name, value)| format!("{name}={value}"));
         lines.collect::<Vec<_>>().join("\n")
     };
-    let is_alternative = !settings.env.is_empty();
     let place = match &settings.place {
-        Some(place) => say.place(&language.say(place), is_alternative),
+        Some(place) => language.say(place),
         None => {
             let server = story.server.split_whitespace().next().unwrap_or(labels.the_server);
-            say.configuration_file(server, is_alternative)
+            say.configuration_file(server)
         }
     };
+    let place = say.place(&place, !settings.env.is_empty());
     let mut blocks = vec![
         code(labels.start_it_with, "sh", settings.start.clone()),
         code(labels.environment, "sh", env(&settings.env)),

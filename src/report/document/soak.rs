@@ -12,8 +12,6 @@ use crate::terms::{Soak, SoakPart, Trend, WorkerTrend};
 /// What was sent for how long, and whether latency, memory and workers lasted.
 pub fn sentence(soak: &Soak, language: Language) -> String {
     let say = language.phrases();
-    let latency = soak.latency_s_p95.map(|it| Seen::of(&it, figures::latency, language));
-    let memory = soak.memory_bytes.map(|it| Seen::of(&it, bytes, language));
     let full_in = soak.memory_full_in_s.map(|seconds| far_off(seconds, language));
     let ended = soak.ended.as_ref().map(|why| language.say(why));
     say.soak(&Soaked {
@@ -23,8 +21,8 @@ pub fn sentence(soak: &Soak, language: Language) -> String {
         requests: soak.requests(),
         failed: soak.failed(),
         missed: (soak.parts_missed() > 0).then_some((soak.parts_missed(), soak.parts.len())),
-        latency: latency.as_ref().map(Seen::in_words),
-        memory: memory.as_ref().map(Seen::in_words),
+        latency: soak.latency_s_p95.map(|it| lasted(&it, figures::latency, language)),
+        memory: soak.memory_bytes.map(|it| lasted(&it, bytes, language)),
         full_in: full_in.as_deref(),
         workers_replaced: soak.workers_replaced,
         ended: ended.as_deref(),
@@ -43,24 +41,11 @@ pub fn section(soak: &Soak, language: Language) -> Section {
     Section::new(language.phrases().over_the_time(&rate), blocks)
 }
 
-/// A trend in words.
-struct Seen {
-    first: String,
-    last: String,
-    /// An hour, with the interval; only where something grows for certain.
-    growth: Option<String>,
-}
-
-impl Seen {
-    fn of(trend: &Trend, shown: fn(f64) -> String, language: Language) -> Self {
-        let grows = trend.certain().filter(|(per_hour, _)| *per_hour > 0.0);
-        let growth = grows.map(|(per_hour, ends)| an_hour(per_hour, ends, shown, language));
-        Self { first: shown(trend.first), last: shown(trend.last), growth }
-    }
-
-    fn in_words(&self) -> Lasted<'_> {
-        Lasted { first: &self.first, last: &self.last, growth: self.growth.as_deref() }
-    }
+/// A trend in words; its growth only where something grows for certain.
+fn lasted(trend: &Trend, shown: fn(f64) -> String, language: Language) -> Lasted {
+    let grows = trend.certain().filter(|(per_hour, _)| *per_hour > 0.0);
+    let growth = grows.map(|(per_hour, ends)| an_hour(per_hour, ends, shown, language));
+    Lasted { first: shown(trend.first), last: shown(trend.last), growth }
 }
 
 /// From two days on in days.

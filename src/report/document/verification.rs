@@ -4,7 +4,7 @@
 
 use super::{Block, Section, Table, Tone, names};
 use crate::report::story::Story;
-use crate::report::wording::{Counted, Language, StillRight};
+use crate::report::wording::{Counted, Language};
 use crate::report::{figures, outside};
 use crate::terms::{SessionState, Verdict, Verification, VerifiedSetting};
 
@@ -12,13 +12,7 @@ use crate::terms::{SessionState, Verdict, Verification, VerifiedSetting};
 pub fn headline(story: &Story, found: &Verification, language: Language) -> String {
     let recommended = &found.recommended;
     let name = names::name_of(story, recommended.workers, recommended.threads, language);
-    language.phrases().still_right(&StillRight {
-        verdict: found.verdict,
-        setting: &name,
-        session: found.session,
-        reason: &language.say(&found.reason),
-        was_stopped: story.state == SessionState::Stopped,
-    })
+    language.phrases().still_right(found, &name, story.state == SessionState::Stopped)
 }
 
 /// The answer in a line.

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::facts::with_sentences;
-use crate::report::story::{self, Stored, Story};
+use crate::report::story::Story;
 use crate::report::wording::Language;
 use crate::report::wording::planned::{self, PlanRow};
 use crate::terms::{
-    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event, GoalList,
+    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, GoalList,
     InsideSummary, KnobsReport, LatencyVerdict, Limit, LoadSummary, Machine, MemoryParts, Note,
     ObjectiveReport, Offered, PlanLine, PlanRecord, Prediction, PredictionScore, Rate, Reason,
     SessionError, SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
@@ -158,12 +158,7 @@ pub struct BootFailureReport {
     pub failure: BootFailure,
 }
 
-/// The report of a session's events.
-pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>, stored: Option<Stored>) -> TuneReport {
-    tune_report(&story::fold(events, stored))
-}
-
-/// The report of events that were put together already.
+/// The report of events that were put together.
 pub fn tune_report(story: &Story) -> TuneReport {
     TuneReport {
         session: story.stored.as_ref().map(|stored| stored.session),
@@ -287,10 +282,7 @@ fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
         purpose: trial.purpose,
         start: trial.start,
         offered_load_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
-        clients: match trial.offered {
-            Offered::Closed { clients, .. } => Some(clients),
-            Offered::Open { .. } => None,
-        },
+        clients: trial.offered.clients(),
         verdict: trial.verdict,
         leaning: trial.leaning,
         reason: trial.reason.clone(),

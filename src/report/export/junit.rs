@@ -10,7 +10,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::load::LoadResult;
-use crate::report::document::{self, compare, goals, sentences};
+use crate::report::document::{self, compare, goals, names, sentences};
 use crate::report::outside::{line, xml};
 use crate::report::story::Story;
 use crate::report::{Language, Style, figures, render};
@@ -241,7 +241,8 @@ fn precision(story: &Story, decision: &crate::terms::Decision) -> Option<Case> {
 }
 
 fn verification(story: &Story, found: &Verification) -> Suite {
-    let name = story.name_of(found.recommended.workers, found.recommended.threads);
+    let (workers, threads) = (found.recommended.workers, found.recommended.threads);
+    let name = names::name_of(story, workers, threads, Language::DATA);
     let reason = Language::DATA.say(&found.reason);
     let outcome = match found.verdict {
         Verdict::Undecided if matches!(found.reason.fact(), Some(RecheckReason::NoWholeStart)) => {

@@ -5,7 +5,7 @@
 use super::load::LoadResult;
 use crate::report::story::Story;
 use crate::terms::{
-    Configuration, Decision, ErrorCounts, LatencySummary, LoadSummary, TrialPurpose, Verdict, code,
+    Configuration, Decision, LatencySummary, LoadSummary, TrialPurpose, Verdict, code,
 };
 
 /// What a value counts.
@@ -300,7 +300,9 @@ pub fn of_load(result: &LoadResult<'_>) -> Vec<Metric> {
     let replies = summary.status.iter();
     let replies = replies.map(|(code, count)| (vec![("status", code.clone())], *count as f64));
     metrics.some("load_replies", Unit::Count, "Replies by status.", replies);
-    metrics.some("load_errors", Unit::Count, "Errors by class.", errors(&summary.errors));
+    let errors = summary.errors.by_class();
+    let errors = errors.map(|(class, count)| (vec![("class", code(&class))], count as f64));
+    metrics.some("load_errors", Unit::Count, "Errors by class.", errors);
     let help = "From when a request was due to its last byte.";
     metrics.distributions("load_latency", help, vec![distribution(Vec::new(), summary)]);
     let lag = Some(summary.send_lag_s.p99);
@@ -313,20 +315,4 @@ pub fn of_load(result: &LoadResult<'_>) -> Vec<Metric> {
     let help = "Whether the goal was met, 1 or 0; absent while that is undecided.";
     metrics.some("load_goal_met", Unit::Count, help, met);
     metrics.all
-}
-
-fn errors(errors: &ErrorCounts) -> impl Iterator<Item = (Labels, f64)> {
-    [
-        ("refused", errors.refused),
-        ("reset", errors.reset),
-        ("timeout", errors.timeout),
-        ("malformed", errors.malformed),
-        ("address_unavailable", errors.address_unavailable),
-        ("tls", errors.tls),
-        ("dns", errors.dns),
-        ("closed_early", errors.closed_early),
-        ("dropped", errors.dropped),
-    ]
-    .into_iter()
-    .map(|(class, count)| (vec![("class", class.to_string())], count as f64))
 }

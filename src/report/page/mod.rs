@@ -14,7 +14,7 @@ pub use data::{
 };
 pub use file::{Assets, assets, shell};
 
-use super::document::{self, Document};
+use super::document::{self, Document, names};
 use super::outside::line;
 use super::story::Story;
 use super::{Language, render};
@@ -55,7 +55,7 @@ fn title(story: &Story) -> String {
     let app = line(&story.app);
     let app = app.rsplit('/').next().unwrap_or_default();
     let decision = story.decision.as_ref().map(|decision| {
-        let name = story.name_of(decision.workers, decision.threads);
+        let name = names::name_of(story, decision.workers, decision.threads, Language::English);
         document::sentences::in_short(&name, decision)
     });
     let parts = decision.into_iter().chain((!app.is_empty()).then(|| app.to_string()));

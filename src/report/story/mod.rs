@@ -9,7 +9,6 @@ pub mod map;
 
 use std::collections::BTreeMap;
 
-use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, GoalList,
     KnobsReport, Machine, MemoryParts, Note, ObjectiveReport, PlanLine, PlanRecord, PlannedValue,
@@ -375,14 +374,6 @@ impl Story {
             })
         };
         self.predicted_before.iter().filter_map(score).collect()
-    }
-
-    /// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.
-    pub fn name_of(&self, workers: u16, threads: u16) -> String {
-        match self.has_threads() {
-            true => format!("{workers} x {threads}"),
-            false => figures::count(u64::from(workers), "worker", "workers"),
-        }
     }
 
     /// What the app runs today, when that is known.

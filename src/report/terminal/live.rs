@@ -30,32 +30,8 @@ struct Running {
     offered: String,
     duration: Duration,
     left: Option<Duration>,
-    last: Last,
-}
-
-/// The last seconds, oldest first.
-#[derive(Default)]
-struct Last {
-    replies: VecDeque<f64>,
-    p95: VecDeque<f64>,
-}
-
-impl Last {
-    fn take(&mut self, second: &LiveSecond) {
-        let p95 = second.p95.map_or(0.0, |p95| p95.as_secs_f64());
-        for (values, value) in [(&mut self.replies, second.replies as f64), (&mut self.p95, p95)] {
-            values.push_back(value);
-            if values.len() > sparkline::COLUMNS {
-                values.pop_front();
-            }
-        }
-    }
-
-    /// Empty before there are two.
-    fn draw(values: &VecDeque<f64>) -> String {
-        let values: Vec<f64> = values.iter().copied().collect();
-        if values.len() > 1 { sparkline::draw(&values) } else { String::new() }
-    }
+    /// The last seconds' replies and p95 in seconds, oldest first.
+    last: VecDeque<[f64; 2]>,
 }
 
 const BAR: usize = 8;
@@ -81,7 +57,11 @@ impl Reporter for Live {
             EventKind::Second(second) => {
                 let columns = self.progress.columns();
                 let Some(running) = &mut self.running else { return Ok(()) };
-                running.last.take(second);
+                let p95_s = second.p95.map_or(0.0, |p95| p95.as_secs_f64());
+                running.last.push_back([second.replies as f64, p95_s]);
+                if running.last.len() > sparkline::COLUMNS {
+                    running.last.pop_front();
+                }
                 self.progress.show(&running.line(second, columns, language))
             }
             EventKind::ServerStarting { configuration, variant, .. } => {
@@ -105,7 +85,7 @@ impl Reporter for Live {
                     offered: names::offered(offered, language),
                     duration: *duration,
                     left: *left,
-                    last: Last::default(),
+                    last: VecDeque::new(),
                 };
                 self.progress
                     .show(&format!("{}  {} {}", running.trial, running.purpose, running.offered))?;
@@ -146,12 +126,12 @@ impl Running {
             self.bar(done),
             format!("{}/{}", figures::clock(done), figures::clock(self.duration)),
             now,
-            Last::draw(&self.last.replies),
+            self.drawn(0),
             second
                 .p95
                 .map(|p95| format!("p95 {}", figures::latency(p95.as_secs_f64())))
                 .unwrap_or_default(),
-            Last::draw(&self.last.p95),
+            self.drawn(1),
             errors,
             self.left
                 .map(|left| say.left(&figures::clock(left.saturating_sub(second.at))))
@@ -164,6 +144,12 @@ impl Running {
             parts[dispensable].clear();
         }
         join(&parts)
+    }
+
+    /// One figure of the last seconds; empty before there are two.
+    fn drawn(&self, figure: usize) -> String {
+        let values: Vec<f64> = self.last.iter().map(|second| second[figure]).collect();
+        if values.len() > 1 { sparkline::draw(&values) } else { String::new() }
     }
 
     fn bar(&self, done: Duration) -> String {

@@ -21,12 +21,15 @@ mod undone;
 mod way_out;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted, MemoryPart, Nearest,
-    Phrases, Soaked, StillRight, Sureness, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, Inside, Language, Lasted, MemoryPart, Nearest, Phrases, Soaked,
+    Sureness, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, AtOneRate, LimitKind, Machine, TrialPurpose, Verdict};
+use crate::terms::{
+    Arrivals, AtOneRate, GoalSummary, HeldRate, KnobVerdict, LimitKind, Machine, TrialPurpose,
+    Verdict, Verification,
+};
 
 pub struct English;
 
@@ -40,11 +43,6 @@ impl English {
             }
         };
         format!("{} requests/s{warm} within {}", found.capacity, found.goal)
-    }
-
-    /// A configuration before a verb: `3 x 5` holds, `3 workers:` holds.
-    fn subject(setting: &str, is_in_workers: bool) -> String {
-        format!("{setting}{}", if is_in_workers { ":" } else { "" })
     }
 
     fn of_those(rate: Option<&str>) -> String {
@@ -68,10 +66,6 @@ impl Phrases for English {
         figures::count(value, one, many)
     }
 
-    fn between(&self, low: &str, high: &str) -> String {
-        format!("{low} to {high}")
-    }
-
     fn time(&self, hours: u64, minutes: u64, seconds: u64) -> String {
         figures::span((hours * 3600 + minutes * 60 + seconds) as f64)
     }
@@ -82,10 +76,6 @@ impl Phrases for English {
 
     fn list(&self, items: &[String]) -> String {
         items.join(", ")
-    }
-
-    fn with(&self, setting: &str, changes: &str) -> String {
-        format!("{setting} with {changes}")
     }
 
     fn purpose(&self, purpose: TrialPurpose) -> &'static str {
@@ -205,33 +195,23 @@ impl Phrases for English {
         undone::sentence(why)
     }
 
-    fn trials_in(&self, trials: &str, time: &str) -> String {
-        format!("{trials} in {time}")
+    fn subject(&self, setting: &str, is_in_workers: bool) -> String {
+        format!("{setting}{}", if is_in_workers { ":" } else { "" })
     }
 
-    fn failed(&self, error: &str) -> String {
-        format!("before its end: this is the answer so far; {error}")
-    }
-
-    fn holds(
-        &self,
-        setting: &str,
-        is_in_workers: bool,
-        rate: &str,
-        interval: Option<&str>,
-    ) -> String {
+    fn holds(&self, subject: &str, rate: &str, interval: Option<&str>) -> String {
         let interval = interval.map(|it| format!(" ({it})")).unwrap_or_default();
-        format!("{} holds {rate}{interval}", Self::subject(setting, is_in_workers))
+        format!("{subject} holds {rate}{interval}")
     }
 
-    fn holds_not(&self, setting: &str, is_in_workers: bool, why: NoFigure) -> String {
+    fn holds_not(&self, subject: &str, why: NoFigure) -> String {
         let why = match why {
             NoFigure::DoesNotStart => "does not start",
             NoFigure::HoldsNothing => "holds no rate within the goal",
             NoFigure::EndedUnderLoad => "ended by itself under load",
             NoFigure::NotFarEnough => "was not measured far enough to say what it holds",
         };
-        format!("{} {why}", Self::subject(setting, is_in_workers))
+        format!("{subject} {why}")
     }
 
     fn gain(&self, change: &str, ratio: &str, interval: Option<(&str, bool)>) -> String {
@@ -252,26 +232,19 @@ impl Phrases for English {
         format!("{limit}: {evidence}{sure}")
     }
 
-    fn about(&self, figure: &str) -> String {
-        format!("about {figure}")
-    }
-
-    fn held(&self, held: &Held<'_>) -> String {
-        let sure = match held.sureness {
+    fn held(&self, held: &HeldRate, time: &str, at_most: &str, sureness: Sureness) -> String {
+        let HeldRate { requests, failed, trial, .. } = held;
+        let rate = figures::rate(held.rate_rps);
+        let sure = match sureness {
             Sureness::BeyondChance => " beyond chance",
             Sureness::InPart => "",
             Sureness::PlainFigures => " by its plain figures, which chance might explain",
         };
-        let failed = if held.failed == 0 { "none".into() } else { held.failed.to_string() };
+        let failed = if *failed == 0 { "none".into() } else { failed.to_string() };
         format!(
-            "started afresh, it was sent {} for {} and met the goal{sure} (trial {}); {failed} of \
-             {} requests failed: at most {}, 95 % sure",
-            held.rate, held.time, held.trial, held.requests, held.failed_at_most
+            "started afresh, it was sent {rate} for {time} and met the goal{sure} (trial {trial}); \
+             {failed} of {requests} requests failed: at most {at_most}, 95 % sure"
         )
-    }
-
-    fn second_by_second(&self, rate: &str) -> String {
-        format!("The last part at {rate}, second by second")
     }
 
     fn soak(&self, soaked: &Soaked<'_>) -> String {
@@ -279,15 +252,15 @@ impl Phrases for English {
             0 => "none".to_string(),
             failed => failed.to_string(),
         };
-        let figure = |what: &str, it: Lasted<'_>| {
-            let growth = it.growth.map(|growth| format!(", growing by {growth} an hour"));
+        let figure = |what: &str, it: &Lasted| {
+            let growth = it.growth.as_ref().map(|it| format!(", growing by {it} an hour"));
             format!("; {what} {}, then {}{}", it.first, it.last, growth.unwrap_or_default())
         };
         let missed =
             soaked.missed.map(|(missed, all)| format!("; {missed} of {all} parts missed the goal"));
         let missed = missed.unwrap_or_default();
-        let latency = soaked.latency.map(|it| figure("p95", it)).unwrap_or_default();
-        let memory = soaked.memory.map(|it| figure("memory", it)).unwrap_or_default();
+        let latency = soaked.latency.as_ref().map(|it| figure("p95", it)).unwrap_or_default();
+        let memory = soaked.memory.as_ref().map(|it| figure("memory", it)).unwrap_or_default();
         let full = soaked.full_in.map(|time| format!(": full in {time}")).unwrap_or_default();
         let replaced = match soaked.workers_replaced {
             0 => "no worker was replaced".to_string(),
@@ -304,18 +277,6 @@ impl Phrases for English {
             soaked.requests,
             ended.unwrap_or_default()
         )
-    }
-
-    fn days(&self, days: u64) -> String {
-        format!("{days} days")
-    }
-
-    fn over_the_time(&self, rate: &str) -> String {
-        format!("Over time at {rate}")
-    }
-
-    fn day_to_day(&self, rate: &str, share: &str) -> String {
-        format!("{rate}, {share} of what it holds: the rest is for bursts and bad days")
     }
 
     fn memory_of(&self, used: &str, all: Option<&str>) -> String {
@@ -350,10 +311,6 @@ impl Phrases for English {
 
     fn up_to_connections(&self, connections: u64) -> String {
         format!("up to {}", self.count(connections, Counted::Connections))
-    }
-
-    fn best_so_far(&self, setting: &str, is_in_workers: bool, rate: &str, trial: u32) -> String {
-        format!("{} held {rate} in trial {trial}", Self::subject(setting, is_in_workers))
     }
 
     fn nearest(&self, nearest: &Nearest<'_>) -> String {
@@ -392,52 +349,12 @@ impl Phrases for English {
         format!("{} {unit}{cpu}, {}{kernel}", machine.cores, machine.memory_bytes)
     }
 
-    fn measured_on(&self, machine: &str) -> String {
-        format!("Measured on {machine}.")
-    }
-
-    fn took_up(&self, session: i64, trials: &str) -> String {
-        format!("Took up session {session}, from which {trials} were known.")
-    }
-
-    fn stored_as(&self, session: i64, store: &str) -> String {
-        format!("Stored as session {session} in {store}; write a report with:")
-    }
-
-    fn stored_in(&self, session: i64, store: &str, begun: &str) -> String {
-        format!("session {session} of {store}, begun {begun}")
-    }
-
-    fn off_by(&self, what: &str, percent: &str, settings: &str) -> String {
-        format!("{what} by {percent} ({settings})")
-    }
-
     fn predictions_off(&self, errors: &[String]) -> String {
         format!("Predictions made beforehand were off in the median: {}.", errors.join(", "))
     }
 
-    fn doubt(&self, seen: &str, advice: &str) -> String {
-        format!("{seen}; {advice}")
-    }
-
-    fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String {
-        format!("{setting} did not start: {message}; {advice}")
-    }
-
-    fn ended(&self, setting: &str, is_in_workers: bool, trial: u32, status: &str) -> String {
-        format!("{} ended in trial {trial} ({status})", Self::subject(setting, is_in_workers))
-    }
-
-    fn configuration_file(&self, server: &str, is_alternative: bool) -> String {
-        self.place(&format!("{server}'s configuration file"), is_alternative)
-    }
-
     fn place(&self, place: &str, is_alternative: bool) -> String {
         format!("{}{place}", if is_alternative { "or " } else { "" })
-    }
-
-    fn and_in(&self, place: &str) -> String {
-        format!("and {place}")
     }
 
     fn map_heading(&self, has_threads: bool) -> String {
@@ -456,10 +373,6 @@ impl Phrases for English {
         format!("Capacity against memory; {figures} at {at}")
     }
 
-    fn knobs_heading(&self, setting: &str) -> String {
-        format!("Knobs, each tried beside {setting} as it is")
-    }
-
     fn knob_intervals(&self, tried: usize, level: Option<&str>) -> String {
         match level {
             None => "Intervals of 95 %.".to_string(),
@@ -475,44 +388,32 @@ impl Phrases for English {
         format!("{names}: {ratio} times the capacity ({interval}){threads}")
     }
 
-    fn knobs_together(&self, changes: &str) -> String {
-        format!("together: {changes}")
-    }
-
-    fn knobs_beside(&self, setting: &str, chosen: &str, changes: &str) -> String {
-        format!("{setting} beside {chosen}, both with {changes}")
-    }
-
     fn with_other_cpus(&self, cpus: f64, per_core: f64) -> String {
         let (cpus, per_core) = (figures::percent(cpus), figures::percent(per_core));
         format!("with {cpus} of the CPU, of which each core holds {per_core} as much")
     }
 
-    fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String {
-        match outcome {
-            KnobOutcome::Helps => "helps".to_string(),
-            KnobOutcome::Hurts => "hurts".to_string(),
-            KnobOutcome::NoDifference => "no difference within 3 %".to_string(),
-            KnobOutcome::Undecided { more: None } => "undecided".to_string(),
-            KnobOutcome::Undecided { more: Some(more) } => {
+    fn knob_outcome(&self, verdict: KnobVerdict, why: Option<&str>, more: Option<&str>) -> String {
+        match (verdict, why, more) {
+            (KnobVerdict::Helps, ..) => "helps".to_string(),
+            (KnobVerdict::Hurts, ..) => "hurts".to_string(),
+            (KnobVerdict::NoDifference, ..) => "no difference within 3 %".to_string(),
+            (KnobVerdict::Undecided, Some(why), _) => format!("undecided: {why}"),
+            (KnobVerdict::Undecided, None, Some(more)) => {
                 format!("undecided: about {more} more would tell")
             }
-            KnobOutcome::UndecidedBecause { reason } => format!("undecided: {reason}"),
-            KnobOutcome::Out { reason } => format!("out: {reason}"),
+            (KnobVerdict::Undecided, None, None) => "undecided".to_string(),
+            (KnobVerdict::Out, why, _) => format!("out: {}", why.unwrap_or_default()),
         }
-    }
-
-    fn knob_figures(&self, capacity: &str, memory: &str) -> String {
-        format!("capacity {capacity}, memory {memory}")
     }
 
     fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String {
         at_one_rate::sentence(with, as_it_is)
     }
 
-    fn still_right(&self, found: &StillRight<'_>) -> String {
-        let StillRight { setting, session, reason, .. } = found;
-        let so_far = if found.was_stopped { "Stopped before its end; so far: " } else { "" };
+    fn still_right(&self, found: &Verification, setting: &str, was_stopped: bool) -> String {
+        let (session, reason) = (found.session, Language::English.say(&found.reason));
+        let so_far = if was_stopped { "Stopped before its end; so far: " } else { "" };
         let answer = match found.verdict {
             Verdict::Yes => format!("Still right: {setting}, as session {session} recommends"),
             Verdict::No => format!("No longer right: {setting}, as session {session} recommends"),
@@ -523,27 +424,15 @@ impl Phrases for English {
         format!("{so_far}{answer}: {reason}.")
     }
 
-    fn now_then(&self, setting: &str, ratio: &str) -> String {
-        format!("{setting}, now / then: {ratio}")
-    }
-
-    fn now_beside(&self, setting: &str, current: &str, ratio: &str) -> String {
-        format!("{setting} / {current}, now, within blocks: {ratio}")
-    }
-
-    fn targets_at(&self, rate: &str) -> String {
-        format!("Targets at {rate}")
-    }
-
-    fn goal_met(&self, met: &GoalMet<'_>) -> String {
-        let seen = match (met.met, met.leaning) {
+    fn goal_met(&self, goal: &GoalSummary) -> String {
+        let seen = match (goal.met, goal.leaning) {
             (Some(true), _) => return "met".to_string(),
             (Some(false), _) => return "not met".to_string(),
             (None, Some(true)) => "held",
             (None, Some(false)) => "looks missed",
             (None, None) => "not asked for",
         };
-        match met.needed {
+        match goal.requests_needed {
             Some(needed) => format!("{seen} (not certain: {needed} requests are needed)"),
             None => format!("{seen} (not certain: too close)"),
         }
@@ -560,14 +449,6 @@ impl Phrases for English {
         failed.map_or_else(|| requests.to_string(), |failed| format!("{requests}, {failed} failed"))
     }
 
-    fn starting(&self, setting: &str) -> String {
-        format!("starting the server with {setting}")
-    }
-
-    fn trial(&self, id: u32) -> String {
-        format!("trial {id}")
-    }
-
     fn trial_begins(
         &self,
         trial: &str,
@@ -579,19 +460,50 @@ impl Phrases for English {
         format!("{trial}: {} for {time}{left}", load.join(", "))
     }
 
-    fn answered(&self, rate: &str, p95: &str) -> String {
-        format!("{rate} answered  p95 {p95}")
-    }
-
-    fn left(&self, time: &str) -> String {
-        format!("{time} left")
-    }
-
-    fn taking_up(&self, session: i64, trials: u32) -> String {
-        format!("taking up session {session}: {trials} trials are known from it")
-    }
-
-    fn left_out(&self, count: usize) -> String {
-        format!("{count} more are left out here; `-o csv=FOLDER/` and `-o json` have all of them.")
+    texts! {
+        between(low: &str, high: &str) => "{low} to {high}";
+        with(setting: &str, changes: &str) => "{setting} with {changes}";
+        trials_in(trials: &str, time: &str) => "{trials} in {time}";
+        failed(error: &str) => "before its end: this is the answer so far; {error}";
+        about(figure: &str) => "about {figure}";
+        second_by_second(rate: &str) => "The last part at {rate}, second by second";
+        days(days: u64) => "{days} days";
+        over_the_time(rate: &str) => "Over time at {rate}";
+        day_to_day(rate: &str, share: &str) =>
+            "{rate}, {share} of what it holds: the rest is for bursts and bad days";
+        best_so_far(subject: &str, rate: &str, trial: u32) =>
+            "{subject} held {rate} in trial {trial}";
+        measured_on(machine: &str) => "Measured on {machine}.";
+        took_up(session: i64, trials: &str) =>
+            "Took up session {session}, from which {trials} were known.";
+        stored_as(session: i64, store: &str) =>
+            "Stored as session {session} in {store}; write a report with:";
+        stored_in(session: i64, store: &str, begun: &str) =>
+            "session {session} of {store}, begun {begun}";
+        off_by(what: &str, percent: &str, settings: &str) => "{what} by {percent} ({settings})";
+        doubt(seen: &str, advice: &str) => "{seen}; {advice}";
+        did_not_start(setting: &str, message: &str, advice: &str) =>
+            "{setting} did not start: {message}; {advice}";
+        ended(subject: &str, trial: u32, status: &str) =>
+            "{subject} ended in trial {trial} ({status})";
+        configuration_file(server: &str) => "{server}'s configuration file";
+        and_in(place: &str) => "and {place}";
+        knobs_heading(setting: &str) => "Knobs, each tried beside {setting} as it is";
+        knobs_together(changes: &str) => "together: {changes}";
+        knobs_beside(setting: &str, chosen: &str, changes: &str) =>
+            "{setting} beside {chosen}, both with {changes}";
+        knob_figures(capacity: &str, memory: &str) => "capacity {capacity}, memory {memory}";
+        now_then(setting: &str, ratio: &str) => "{setting}, now / then: {ratio}";
+        now_beside(setting: &str, current: &str, ratio: &str) =>
+            "{setting} / {current}, now, within blocks: {ratio}";
+        targets_at(rate: &str) => "Targets at {rate}";
+        starting(setting: &str) => "starting the server with {setting}";
+        trial(id: u32) => "trial {id}";
+        answered(rate: &str, p95: &str) => "{rate} answered  p95 {p95}";
+        left(time: &str) => "{time} left";
+        taking_up(session: i64, trials: u32) =>
+            "taking up session {session}: {trials} trials are known from it";
+        left_out(count: usize) =>
+            "{count} more are left out here; `-o csv=FOLDER/` and `-o json` have all of them.";
     }
 }

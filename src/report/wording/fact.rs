@@ -1,7 +1,8 @@
 //! The families of facts, each with what says it.
 //!
 //! In: a fact. Out: its sentence in a language. A new family is a row of `families!`, a function of
-//! that name in each language and a type of `terms`. Computes only.
+//! that name in each language and a type of `terms`; one that has several kinds names none there,
+//! and has a function for each kind in `kinds!`. Computes only.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,15 +11,15 @@ use super::{Fact, Language, english, japanese};
 use crate::terms;
 
 macro_rules! families {
-    ($($family:ident: $module:ident::$sentence:ident),* $(,)?) => {
-        $(impl Fact for terms::$family {
+    ($($family:ident $(: $module:ident::$sentence:ident)?),* $(,)?) => {
+        $($(impl Fact for terms::$family {
             fn in_words(&self, language: Language) -> String {
                 match language {
                     Language::English => english::$module::$sentence(self),
                     Language::Japanese => japanese::$module::$sentence(self),
                 }
             }
-        })*
+        })?)*
 
         /// A fact of any family: their names differ, so that it is known by its `fact`.
         #[derive(Deserialize, JsonSchema)]
@@ -37,11 +38,28 @@ macro_rules! families {
     };
 }
 
+/// Families of several kinds, with the function that says each kind.
+macro_rules! kinds {
+    ($($family:ident in $module:ident: $($kind:ident $sentence:ident),*;)*) => {
+        $(impl Fact for terms::$family {
+            fn in_words(&self, language: Language) -> String {
+                match (self, language) {
+                    $(
+                        (Self::$kind(fact), Language::English) => english::$module::$sentence(fact),
+                        (Self::$kind(fact), Language::Japanese) =>
+                            japanese::$module::$sentence(fact),
+                    )*
+                }
+            }
+        })*
+    };
+}
+
 families! {
     AdviseNote: advise::note,
     AdviseRefusal: advise::refusal,
-    Advice: advice::sentence,
-    BootAdvice: failure::advice,
+    Advice,
+    BootAdvice,
     BootCause: failure::cause,
     ChangeReason: reason::of_change,
     CompareNote: comparison::note,
@@ -49,23 +67,33 @@ families! {
     Difference: comparison::difference,
     FigureLeftOut: comparison::left_out,
     MachineDifference: comparison::machines,
-    Evidence: limit::evidence,
+    Evidence,
     LimitAdvice: limit::advice,
     LabComparison: lab::comparison,
     LabFailure: lab::failure,
     BlindSpot: blind_spot::sentence,
     Doubt: doubt::message,
     LimitRefusal: limit_refusal::sentence,
-    Note: note::sentence,
+    Note,
     Obstacle: obstacle::sentence,
     ProcessNames: limit::processes,
     Reason: reason::sentence,
     RecheckReason: reason::of_recheck,
-    Remark: remark::sentence,
+    Remark,
     ServerEnd: failure::server_end,
     SessionError: session_error::sentence,
     SettingsPlace: advice::place,
     Task: session_error::task,
+}
+
+kinds! {
+    Advice in advice: Setting setting, Database database, Running running, Host host;
+    BootAdvice in failure: Start to_start, Reply to_reply;
+    Evidence in limit: Resource resource, Waiting waiting;
+    Note in note: Search of_search, Precision of_precision, Steadiness of_steadiness,
+        Objective of_objective, Plan of_plan, Knobs of_knobs, Recheck of_recheck;
+    Remark in remark: Settings of_settings, Ruby of_ruby, Python of_python, Php of_php,
+        Node of_node, Command of_command;
 }
 
 #[cfg(test)]

@@ -22,12 +22,15 @@ mod way_out;
 // `advise` answers in English alone.
 pub use super::english::advise;
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted, MemoryPart, Nearest,
-    Phrases, Soaked, StillRight, Sureness, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, Inside, Language, Lasted, MemoryPart, Nearest, Phrases, Soaked,
+    Sureness, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
-use crate::terms::{Arrivals, AtOneRate, LimitKind, Machine, TrialPurpose, Verdict};
+use crate::terms::{
+    Arrivals, AtOneRate, GoalSummary, HeldRate, KnobVerdict, LimitKind, Machine, TrialPurpose,
+    Verdict, Verification,
+};
 
 pub struct Japanese;
 
@@ -67,10 +70,6 @@ impl Phrases for Japanese {
         }
     }
 
-    fn between(&self, low: &str, high: &str) -> String {
-        format!("{low}〜{high}")
-    }
-
     fn time(&self, hours: u64, minutes: u64, seconds: u64) -> String {
         let parts = [(hours, "時間"), (minutes, "分"), (seconds, "秒")];
         let shown = parts.iter().filter(|(value, _)| *value > 0);
@@ -84,10 +83,6 @@ impl Phrases for Japanese {
 
     fn list(&self, items: &[String]) -> String {
         items.join("、")
-    }
-
-    fn with(&self, setting: &str, changes: &str) -> String {
-        format!("{setting} + {changes}")
     }
 
     fn purpose(&self, purpose: TrialPurpose) -> &'static str {
@@ -209,26 +204,22 @@ impl Phrases for Japanese {
         undone::sentence(why)
     }
 
-    fn trials_in(&self, trials: &str, time: &str) -> String {
-        format!("{time}で{trials}")
+    fn subject(&self, setting: &str, _is_in_workers: bool) -> String {
+        setting.to_string()
     }
 
-    fn failed(&self, error: &str) -> String {
-        format!("途中で失敗しました。そこまでの結果です: {error}")
+    fn holds(&self, subject: &str, rate: &str, interval: Option<&str>) -> String {
+        format!("{subject} で {rate}{}", Self::in_parentheses(interval))
     }
 
-    fn holds(&self, setting: &str, _: bool, rate: &str, interval: Option<&str>) -> String {
-        format!("{setting} で {rate}{}", Self::in_parentheses(interval))
-    }
-
-    fn holds_not(&self, setting: &str, _: bool, why: NoFigure) -> String {
+    fn holds_not(&self, subject: &str, why: NoFigure) -> String {
         let why = match why {
             NoFigure::DoesNotStart => "では起動しません",
             NoFigure::HoldsNothing => "では、どの負荷でも目標を満たせません",
             NoFigure::EndedUnderLoad => "では、負荷をかけるとサーバーが自分で終了しました",
             NoFigure::NotFarEnough => "は、さばける量がわかるところまで計測していません",
         };
-        format!("{setting} {why}")
+        format!("{subject} {why}")
     }
 
     fn gain(&self, change: &str, ratio: &str, interval: Option<(&str, bool)>) -> String {
@@ -250,37 +241,30 @@ impl Phrases for Japanese {
         format!("{limit}: {evidence}{sure}")
     }
 
-    fn about(&self, figure: &str) -> String {
-        format!("約 {figure}")
-    }
-
-    fn held(&self, held: &Held<'_>) -> String {
-        let sure = match held.sureness {
+    fn held(&self, held: &HeldRate, time: &str, at_most: &str, sureness: Sureness) -> String {
+        let HeldRate { requests, failed, trial, .. } = held;
+        let rate = figures::rate(held.rate_rps);
+        let sure = match sureness {
             Sureness::BeyondChance => "偶然では説明できない確かさで目標を満たしました",
             Sureness::InPart => "目標を満たしました",
             Sureness::PlainFigures => "目標を満たしましたが、偶然の可能性が残ります",
         };
         format!(
-            "起動し直して {} を {} かけ続け、{sure}（試行 {}）。失敗は {} リクエスト中 {} 件で、95 % の確かさ\
-             で {} 以下です",
-            held.rate, held.time, held.trial, held.requests, held.failed, held.failed_at_most
+            "起動し直して {rate} を {time} かけ続け、{sure}（試行 {trial}）。失敗は {requests} リクエスト中 \
+             {failed} 件で、95 % の確かさで {at_most} 以下です"
         )
     }
 
-    fn second_by_second(&self, rate: &str) -> String {
-        format!("最後に {rate} をかけた 1 秒ごとの記録")
-    }
-
     fn soak(&self, soaked: &Soaked<'_>) -> String {
-        let figure = |what: &str, it: Lasted<'_>| {
-            let growth = it.growth.map(|growth| format!("（1 時間に {growth} 増加）"));
+        let figure = |what: &str, it: &Lasted| {
+            let growth = it.growth.as_ref().map(|it| format!("（1 時間に {it} 増加）"));
             format!("、{what}は {} から {}{}", it.first, it.last, growth.unwrap_or_default())
         };
         let missed =
             soaked.missed.map(|(missed, all)| format!("、{all} 区間のうち {missed} で目標未達"));
         let missed = missed.unwrap_or_default();
-        let latency = soaked.latency.map(|it| figure("p95 ", it)).unwrap_or_default();
-        let memory = soaked.memory.map(|it| figure("メモリ", it)).unwrap_or_default();
+        let latency = soaked.latency.as_ref().map(|it| figure("p95 ", it)).unwrap_or_default();
+        let memory = soaked.memory.as_ref().map(|it| figure("メモリ", it)).unwrap_or_default();
         let full = soaked.full_in.map(|time| format!("、あと {time} でいっぱい"));
         let ended =
             soaked.ended.map(|why| format!("。予定の {} より前に終了: {why}", soaked.asked));
@@ -294,18 +278,6 @@ impl Phrases for Japanese {
             soaked.workers_replaced,
             ended.unwrap_or_default()
         )
-    }
-
-    fn days(&self, days: u64) -> String {
-        format!("{days} 日")
-    }
-
-    fn over_the_time(&self, rate: &str) -> String {
-        format!("{rate} をかけ続けた記録")
-    }
-
-    fn day_to_day(&self, rate: &str, share: &str) -> String {
-        format!("{rate}（さばける量の {share}）。残りは急増や不調のときの余裕です")
     }
 
     fn memory_of(&self, used: &str, all: Option<&str>) -> String {
@@ -338,10 +310,6 @@ impl Phrases for Japanese {
 
     fn up_to_connections(&self, connections: u64) -> String {
         format!("最大 {}", self.count(connections, Counted::Connections))
-    }
-
-    fn best_so_far(&self, setting: &str, _: bool, rate: &str, trial: u32) -> String {
-        format!("{setting} が {rate} をさばきました（試行 {trial}）")
     }
 
     fn nearest(&self, nearest: &Nearest<'_>) -> String {
@@ -383,54 +351,12 @@ impl Phrases for Japanese {
         format!("{cpu}{} コア、メモリ {}{kernel}", machine.cores, machine.memory_bytes)
     }
 
-    fn measured_on(&self, machine: &str) -> String {
-        format!("計測したマシン: {machine}。")
-    }
-
-    fn took_up(&self, session: i64, trials: &str) -> String {
-        format!("セッション {session} を引き継ぎ、その{trials}を使いました。")
-    }
-
-    fn stored_as(&self, session: i64, store: &str) -> String {
-        format!(
-            "セッション {session} として {store} に保存しました。レポートは次のコマンドで作れます。"
-        )
-    }
-
-    fn stored_in(&self, session: i64, store: &str, begun: &str) -> String {
-        format!("{store} のセッション {session}、開始 {begun}")
-    }
-
-    fn off_by(&self, what: &str, percent: &str, settings: &str) -> String {
-        format!("{what} {percent}（{settings}）")
-    }
-
     fn predictions_off(&self, errors: &[String]) -> String {
         format!("計測前の予測の誤差（中央値）: {}。", errors.join("、"))
     }
 
-    fn doubt(&self, seen: &str, advice: &str) -> String {
-        format!("{seen}。{advice}")
-    }
-
-    fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String {
-        format!("{setting} は起動しませんでした: {message}。{advice}")
-    }
-
-    fn ended(&self, setting: &str, _: bool, trial: u32, status: &str) -> String {
-        format!("{setting} は試行 {trial} で終了しました（{status}）")
-    }
-
-    fn configuration_file(&self, server: &str, is_alternative: bool) -> String {
-        self.place(&format!("{server} の設定ファイル"), is_alternative)
-    }
-
     fn place(&self, place: &str, is_alternative: bool) -> String {
         format!("{}{place}", if is_alternative { "または " } else { "" })
-    }
-
-    fn and_in(&self, place: &str) -> String {
-        format!("さらに {place}")
     }
 
     fn map_heading(&self, has_threads: bool) -> String {
@@ -449,10 +375,6 @@ impl Phrases for Japanese {
         format!("さばける量とメモリ、{at} のときの {figures}")
     }
 
-    fn knobs_heading(&self, setting: &str) -> String {
-        format!("追加設定（それぞれ、そのままの {setting} と比べた結果）")
-    }
-
     fn knob_intervals(&self, tried: usize, level: Option<&str>) -> String {
         match level {
             None => "区間は 95 % です。".to_string(),
@@ -468,30 +390,22 @@ impl Phrases for Japanese {
         format!("{names}: さばける量が {ratio} 倍（{interval}）{threads}")
     }
 
-    fn knobs_together(&self, changes: &str) -> String {
-        format!("同時に: {changes}")
-    }
-
-    fn knobs_beside(&self, setting: &str, chosen: &str, changes: &str) -> String {
-        format!("{setting} と {chosen} の比較、どちらも {changes}")
-    }
-
     fn with_other_cpus(&self, cpus: f64, per_core: f64) -> String {
         let (cpus, per_core) = (figures::percent(cpus), figures::percent(per_core));
         format!("CPU は {cpus}、1 コアあたりでさばける量は {per_core}")
     }
 
-    fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String {
-        match outcome {
-            KnobOutcome::Helps => "効果あり".to_string(),
-            KnobOutcome::Hurts => "逆効果".to_string(),
-            KnobOutcome::NoDifference => "3 % 以内で差なし".to_string(),
-            KnobOutcome::Undecided { more: None } => "判定不能".to_string(),
-            KnobOutcome::Undecided { more: Some(more) } => {
+    fn knob_outcome(&self, verdict: KnobVerdict, why: Option<&str>, more: Option<&str>) -> String {
+        match (verdict, why, more) {
+            (KnobVerdict::Helps, ..) => "効果あり".to_string(),
+            (KnobVerdict::Hurts, ..) => "逆効果".to_string(),
+            (KnobVerdict::NoDifference, ..) => "3 % 以内で差なし".to_string(),
+            (KnobVerdict::Undecided, Some(why), _) => format!("判定不能: {why}"),
+            (KnobVerdict::Undecided, None, Some(more)) => {
                 format!("判定不能: あと約 {more}でわかります")
             }
-            KnobOutcome::UndecidedBecause { reason } => format!("判定不能: {reason}"),
-            KnobOutcome::Out { reason } => format!("除外: {reason}"),
+            (KnobVerdict::Undecided, None, None) => "判定不能".to_string(),
+            (KnobVerdict::Out, why, _) => format!("除外: {}", why.unwrap_or_default()),
         }
     }
 
@@ -499,13 +413,9 @@ impl Phrases for Japanese {
         at_one_rate::sentence(with, as_it_is)
     }
 
-    fn knob_figures(&self, capacity: &str, memory: &str) -> String {
-        format!("さばける量 {capacity}、メモリ {memory}")
-    }
-
-    fn still_right(&self, found: &StillRight<'_>) -> String {
-        let StillRight { setting, session, reason, .. } = found;
-        let so_far = if found.was_stopped {
+    fn still_right(&self, found: &Verification, setting: &str, was_stopped: bool) -> String {
+        let (session, reason) = (found.session, Language::Japanese.say(&found.reason));
+        let so_far = if was_stopped {
             "途中で止められました。そこまでの結果: "
         } else {
             ""
@@ -519,27 +429,15 @@ impl Phrases for Japanese {
         format!("{so_far}{answer}: {reason}")
     }
 
-    fn now_then(&self, setting: &str, ratio: &str) -> String {
-        format!("{setting} の今 / 前回: {ratio}")
-    }
-
-    fn now_beside(&self, setting: &str, current: &str, ratio: &str) -> String {
-        format!("今の {setting} / {current}（ブロック内）: {ratio}")
-    }
-
-    fn targets_at(&self, rate: &str) -> String {
-        format!("{rate} のときのターゲット")
-    }
-
-    fn goal_met(&self, met: &GoalMet<'_>) -> String {
-        let seen = match (met.met, met.leaning) {
+    fn goal_met(&self, goal: &GoalSummary) -> String {
+        let seen = match (goal.met, goal.leaning) {
             (Some(true), _) => return "達成".to_string(),
             (Some(false), _) => return "未達".to_string(),
             (None, Some(true)) => "達成の見込み",
             (None, Some(false)) => "未達の見込み",
             (None, None) => "リクエストなし",
         };
-        match met.needed {
+        match goal.requests_needed {
             Some(needed) => format!("{seen}（不確実: {needed} リクエスト必要）"),
             None => format!("{seen}（不確実: 境界に近すぎます）"),
         }
@@ -559,14 +457,6 @@ impl Phrases for Japanese {
         )
     }
 
-    fn starting(&self, setting: &str) -> String {
-        format!("{setting} でサーバーを起動しています")
-    }
-
-    fn trial(&self, id: u32) -> String {
-        format!("試行 {id}")
-    }
-
     fn trial_begins(
         &self,
         trial: &str,
@@ -578,19 +468,44 @@ impl Phrases for Japanese {
         format!("{trial}: {}、{time}{left}", load.join("、"))
     }
 
-    fn answered(&self, rate: &str, p95: &str) -> String {
-        format!("{rate} 応答  p95 {p95}")
-    }
-
-    fn left(&self, time: &str) -> String {
-        format!("残り {time}")
-    }
-
-    fn taking_up(&self, session: i64, trials: u32) -> String {
-        format!("セッション {session} を引き継ぎます。試行 {trials} 回分がわかっています")
-    }
-
-    fn left_out(&self, count: usize) -> String {
-        format!("ほか {count} 件は省略しました。`-o csv=FOLDER/` と `-o json` にはすべてあります。")
+    texts! {
+        between(low: &str, high: &str) => "{low}〜{high}";
+        with(setting: &str, changes: &str) => "{setting} + {changes}";
+        trials_in(trials: &str, time: &str) => "{time}で{trials}";
+        failed(error: &str) => "途中で失敗しました。そこまでの結果です: {error}";
+        about(figure: &str) => "約 {figure}";
+        second_by_second(rate: &str) => "最後に {rate} をかけた 1 秒ごとの記録";
+        days(days: u64) => "{days} 日";
+        over_the_time(rate: &str) => "{rate} をかけ続けた記録";
+        day_to_day(rate: &str, share: &str) => "{rate}（さばける量の {share}）。残りは急増や不調のときの余裕です";
+        best_so_far(subject: &str, rate: &str, trial: u32) =>
+            "{subject} が {rate} をさばきました（試行 {trial}）";
+        measured_on(machine: &str) => "計測したマシン: {machine}。";
+        took_up(session: i64, trials: &str) => "セッション {session} を引き継ぎ、その{trials}を使いました。";
+        stored_as(session: i64, store: &str) =>
+            "セッション {session} として {store} に保存しました。レポートは次のコマンドで作れます。";
+        stored_in(session: i64, store: &str, begun: &str) => "{store} のセッション {session}、開始 {begun}";
+        off_by(what: &str, percent: &str, settings: &str) => "{what} {percent}（{settings}）";
+        doubt(seen: &str, advice: &str) => "{seen}。{advice}";
+        did_not_start(setting: &str, message: &str, advice: &str) =>
+            "{setting} は起動しませんでした: {message}。{advice}";
+        ended(subject: &str, trial: u32, status: &str) => "{subject} は試行 {trial} で終了しました（{status}）";
+        configuration_file(server: &str) => "{server} の設定ファイル";
+        and_in(place: &str) => "さらに {place}";
+        knobs_heading(setting: &str) => "追加設定（それぞれ、そのままの {setting} と比べた結果）";
+        knobs_together(changes: &str) => "同時に: {changes}";
+        knobs_beside(setting: &str, chosen: &str, changes: &str) =>
+            "{setting} と {chosen} の比較、どちらも {changes}";
+        knob_figures(capacity: &str, memory: &str) => "さばける量 {capacity}、メモリ {memory}";
+        now_then(setting: &str, ratio: &str) => "{setting} の今 / 前回: {ratio}";
+        now_beside(setting: &str, current: &str, ratio: &str) =>
+            "今の {setting} / {current}（ブロック内）: {ratio}";
+        targets_at(rate: &str) => "{rate} のときのターゲット";
+        starting(setting: &str) => "{setting} でサーバーを起動しています";
+        trial(id: u32) => "試行 {id}";
+        answered(rate: &str, p95: &str) => "{rate} 応答  p95 {p95}";
+        left(time: &str) => "残り {time}";
+        taking_up(session: i64, trials: u32) => "セッション {session} を引き継ぎます。試行 {trials} 回分がわかっています";
+        left_out(count: usize) => "ほか {count} 件は省略しました。`-o csv=FOLDER/` と `-o json` にはすべてあります。";
     }
 }

@@ -4,6 +4,15 @@
 //! names that are text already. Out: unescaped plain text. Names of formats, JSON and CSV have no
 //! language, and text of others stays as it is. Computes only.
 
+/// Methods of a language that only put their arguments into a text.
+macro_rules! texts {
+    ($($name:ident($($argument:ident: $type:ty),*) => $text:literal;)*) => {
+        $(fn $name(&self, $($argument: $type),*) -> String {
+            format!($text)
+        })*
+    };
+}
+
 mod english;
 mod fact;
 mod japanese;
@@ -18,8 +27,8 @@ pub use fact::AnyFact;
 pub use labels::{Labels, PageWords};
 pub use language::{Fact, Language};
 pub use phrases::{
-    Counted, FindingWords, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted,
-    MemoryPart, Nearest, Phrases, Soaked, StillRight, Sureness, Today, Undone, WayOut, Why,
+    Counted, FindingWords, Found, FrontHeading, Inside, Lasted, MemoryPart, Nearest, Phrases,
+    Soaked, Sureness, Today, Undone, WayOut, Why,
 };
 pub use plan::{PlanPhrases, PlanWord};
 

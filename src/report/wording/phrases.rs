@@ -6,7 +6,8 @@ use super::plan::PlanPhrases;
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
 use crate::terms::{
-    Arrivals, AtOneRate, LimitKind, Machine, SessionError, Stated, TrialPurpose, Verdict,
+    Arrivals, AtOneRate, GoalSummary, HeldRate, KnobVerdict, LimitKind, Machine, SessionError,
+    Stated, TrialPurpose, Verification,
 };
 
 /// What is counted.
@@ -35,19 +36,6 @@ pub struct Found<'a> {
     pub fresh_start: FreshStart,
 }
 
-/// The last part of a session: the chosen setting at the printed rate.
-#[derive(Debug, Clone, Copy)]
-pub struct Held<'a> {
-    pub rate: &'a str,
-    pub time: &'a str,
-    pub requests: u64,
-    pub failed: u64,
-    /// No larger share fails, 95 % sure.
-    pub failed_at_most: &'a str,
-    pub trial: u32,
-    pub sureness: Sureness,
-}
-
 /// How sure it is that a load met the goals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sureness {
@@ -60,7 +48,7 @@ pub enum Sureness {
 }
 
 /// A long run of what is recommended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Soaked<'a> {
     pub rate: &'a str,
     /// How long it lasted, and was to last.
@@ -71,8 +59,8 @@ pub struct Soaked<'a> {
     /// Parts that missed the goal, and all; `None` where none did.
     pub missed: Option<(usize, usize)>,
     /// The p95.
-    pub latency: Option<Lasted<'a>>,
-    pub memory: Option<Lasted<'a>>,
+    pub latency: Option<Lasted>,
+    pub memory: Option<Lasted>,
     /// Until memory is full.
     pub full_in: Option<&'a str>,
     pub workers_replaced: u64,
@@ -81,12 +69,12 @@ pub struct Soaked<'a> {
 }
 
 /// A figure of a long run.
-#[derive(Debug, Clone, Copy)]
-pub struct Lasted<'a> {
-    pub first: &'a str,
-    pub last: &'a str,
-    /// An hour; `None` where none is certain.
-    pub growth: Option<&'a str>,
+#[derive(Debug, Clone)]
+pub struct Lasted {
+    pub first: String,
+    pub last: String,
+    /// An hour, with the interval; `None` where none is certain.
+    pub growth: Option<String>,
 }
 
 /// What runs today, in a headline.
@@ -205,46 +193,6 @@ pub struct FindingWords {
     pub advice: String,
 }
 
-/// Whether a recommendation is still right.
-#[derive(Debug, Clone, Copy)]
-pub struct StillRight<'a> {
-    pub verdict: Verdict,
-    pub setting: &'a str,
-    pub session: i64,
-    /// As it was stored.
-    pub reason: &'a str,
-    pub was_stopped: bool,
-}
-
-/// How a goal came out.
-#[derive(Debug, Clone, Copy)]
-pub struct GoalMet<'a> {
-    pub met: Option<bool>,
-    /// What the plain figures say.
-    pub leaning: Option<bool>,
-    /// Requests that it takes to be certain.
-    pub needed: Option<&'a str>,
-}
-
-/// How a change of a knob came out.
-#[derive(Debug, Clone, Copy)]
-pub enum KnobOutcome<'a> {
-    Helps,
-    Hurts,
-    NoDifference,
-    /// So much more time would tell.
-    Undecided {
-        more: Option<&'a str>,
-    },
-    /// As it was stored.
-    UndecidedBecause {
-        reason: &'a str,
-    },
-    Out {
-        reason: &'a str,
-    },
-}
-
 /// What stands above the table of the settings that no other beats.
 #[derive(Debug, Clone, Copy)]
 pub enum FrontHeading {
@@ -297,20 +245,16 @@ pub trait Phrases: PlanPhrases + Sync {
     fn trials_in(&self, trials: &str, time: &str) -> String;
 
     fn failed(&self, error: &str) -> String;
-    /// `setting` is one of [`Today`]'s, or `3 x 5`; `is_in_workers`: it is `3 workers`.
-    fn holds(
-        &self,
-        setting: &str,
-        is_in_workers: bool,
-        rate: &str,
-        interval: Option<&str>,
-    ) -> String;
-    fn holds_not(&self, setting: &str, is_in_workers: bool, why: NoFigure) -> String;
+    /// A setting before a verb; `is_in_workers`: it is `3 workers`, which takes a colon in English.
+    fn subject(&self, setting: &str, is_in_workers: bool) -> String;
+    fn holds(&self, subject: &str, rate: &str, interval: Option<&str>) -> String;
+    fn holds_not(&self, subject: &str, why: NoFigure) -> String;
     fn gain(&self, change: &str, ratio: &str, interval: Option<(&str, bool)>) -> String;
     fn limit_because(&self, limit: &str, evidence: &str, confidence: Option<&str>) -> String;
     /// A figure that no fresh start held at the end: an estimate.
     fn about(&self, figure: &str) -> String;
-    fn held(&self, held: &Held<'_>) -> String;
+    /// `time` is how long it was measured; no larger share than `at_most` fails, 95 % sure.
+    fn held(&self, held: &HeldRate, time: &str, at_most: &str, sureness: Sureness) -> String;
     fn second_by_second(&self, rate: &str) -> String;
     fn soak(&self, soaked: &Soaked<'_>) -> String;
     /// `17 days`.
@@ -321,7 +265,7 @@ pub trait Phrases: PlanPhrases + Sync {
     fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String;
     fn inside(&self, request: &Inside<'_>) -> String;
     fn up_to_connections(&self, connections: u64) -> String;
-    fn best_so_far(&self, setting: &str, is_in_workers: bool, rate: &str, trial: u32) -> String;
+    fn best_so_far(&self, subject: &str, rate: &str, trial: u32) -> String;
     fn nearest(&self, nearest: &Nearest<'_>) -> String;
     fn way_out(&self, way: &WayOut<'_>) -> String;
 
@@ -340,10 +284,10 @@ pub trait Phrases: PlanPhrases + Sync {
     /// What was seen, and what to do about it.
     fn doubt(&self, seen: &str, advice: &str) -> String;
     fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String;
-    fn ended(&self, setting: &str, is_in_workers: bool, trial: u32, status: &str) -> String;
+    fn ended(&self, subject: &str, trial: u32, status: &str) -> String;
 
-    fn configuration_file(&self, server: &str, is_alternative: bool) -> String;
-    /// A place for settings that is no file of the server.
+    fn configuration_file(&self, server: &str) -> String;
+    /// Where settings go; `is_alternative`: they may be set otherwise too.
     fn place(&self, place: &str, is_alternative: bool) -> String;
     fn and_in(&self, place: &str) -> String;
     fn map_heading(&self, has_threads: bool) -> String;
@@ -358,19 +302,22 @@ pub trait Phrases: PlanPhrases + Sync {
     /// What a limit of CPU is of the plan's, and what a core of it holds of what one of the plan's
     /// does.
     fn with_other_cpus(&self, cpus: f64, per_core: f64) -> String;
-    fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String;
+    /// `why`: it was not measured, or cannot be run; `more`: so much more time would tell.
+    fn knob_outcome(&self, verdict: KnobVerdict, why: Option<&str>, more: Option<&str>) -> String;
     fn knob_figures(&self, capacity: &str, memory: &str) -> String;
 
     /// Latency with a change, beside that of the app as it is at the same rate, and what the other
     /// pods of both do once one is gone.
     fn at_one_rate(&self, with: &AtOneRate, as_it_is: &AtOneRate) -> String;
 
-    fn still_right(&self, found: &StillRight<'_>) -> String;
+    /// `setting` is the recommended one; `was_stopped`: the session, before its end.
+    fn still_right(&self, found: &Verification, setting: &str, was_stopped: bool) -> String;
     fn now_then(&self, setting: &str, ratio: &str) -> String;
     fn now_beside(&self, setting: &str, current: &str, ratio: &str) -> String;
 
     fn targets_at(&self, rate: &str) -> String;
-    fn goal_met(&self, met: &GoalMet<'_>) -> String;
+    /// Whether it was met, and whether that is certain.
+    fn goal_met(&self, goal: &GoalSummary) -> String;
     /// `slo`: the goal and how it came out.
     fn goal(&self, name: &str, slo: Option<(&str, &str)>, seen: &str) -> String;
     fn requests_failed(&self, requests: &str, failed: Option<u64>) -> String;

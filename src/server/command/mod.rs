@@ -131,19 +131,23 @@ pub fn environment(app: &App, configuration: Configuration) -> BTreeMap<String, 
 fn settings(app: &App, configuration: Configuration) -> Settings {
     let command = template(app);
     let (mut env, unseen) = filled_in(&app.env, configuration);
+    let advice = advice(app, configuration, unseen);
     // Without a variable that may be shown there is nothing to paste.
     let pasted = |lines: String| if env.is_empty() { String::new() } else { lines };
-    let lines = match command.runs {
-        Runs::Server => None,
-        Runs::Setting => {
-            let applied = with_numbers(&command.text, configuration);
-            Some((applied, SettingsPlace::ByCommand))
+    let filled = with_numbers(&command.text, configuration);
+    let (config_snippet, place) = match command.runs {
+        Runs::Server => {
+            if command.uses(&app.env, "workers") && !app.env.contains_key(WEB_CONCURRENCY) {
+                env.insert(WEB_CONCURRENCY.to_string(), configuration.workers.to_string());
+            }
+            return Settings { start: filled, env, advice, ..Settings::default() };
         }
+        Runs::Setting => (filled, SettingsPlace::ByCommand),
         Runs::KamalSetting => {
             let variable = |(name, value): (&String, &String)| format!("\n    {name}: {value:?}");
             let all: String = env.iter().map(variable).collect();
             let file = SettingsPlace::InFile { path: "config/deploy.yml".into() };
-            Some((pasted(format!("env:\n  clear:{all}")), file))
+            (pasted(format!("env:\n  clear:{all}")), file)
         }
         Runs::EcsSetting => {
             let variable = |(name, value): (&String, &String)| {
@@ -151,26 +155,10 @@ fn settings(app: &App, configuration: Configuration) -> Settings {
             };
             let all: Vec<String> = env.iter().map(variable).collect();
             let lines = format!("\"environment\": [\n{}\n]", all.join(",\n"));
-            Some((pasted(lines), SettingsPlace::InTaskDefinition))
+            (pasted(lines), SettingsPlace::InTaskDefinition)
         }
     };
-    if let Some((config_snippet, place)) = lines {
-        return Settings {
-            config_snippet,
-            place: Some(place.into()),
-            advice: advice(app, configuration, unseen),
-            ..Settings::default()
-        };
-    }
-    if command.uses(&app.env, "workers") && !app.env.contains_key(WEB_CONCURRENCY) {
-        env.insert(WEB_CONCURRENCY.to_string(), configuration.workers.to_string());
-    }
-    Settings {
-        start: with_numbers(&command.text, configuration),
-        env,
-        advice: advice(app, configuration, unseen),
-        ..Settings::default()
-    }
+    Settings { config_snippet, place: Some(place.into()), advice, ..Settings::default() }
 }
 
 fn advice(app: &App, configuration: Configuration, unseen: Vec<String>) -> Vec<Stated<Advice>> {

@@ -57,13 +57,13 @@ const OVERLAY: &str = "sweetspot_gunicorn.py";
 
 /// What can be tried of it.
 const KNOBS: &[Knob] = &[
-    Knob::new("preload_app", Values::Switch, |value| {
+    Knob::new("preload_app", Values::Switch, |name, value| {
         let word = if value == "true" { "True" } else { "False" };
-        format!("preload_app = {word}")
+        format!("{name} = {word}")
     }),
-    Knob::new("backlog", Values::Count, |value| format!("backlog = {value}")),
-    Knob::new("keepalive", Values::Count, |value| format!("keepalive = {value}")),
-    Knob::new("worker_connections", Values::Count, |value| format!("worker_connections = {value}")),
+    Knob::new("backlog", Values::Count, |name, value| format!("{name} = {value}")),
+    Knob::new("keepalive", Values::Count, |name, value| format!("{name} = {value}")),
+    Knob::new("worker_connections", Values::Count, |name, value| format!("{name} = {value}")),
 ];
 
 /// Sockets and a master of somebody else's gunicorn.
@@ -111,15 +111,6 @@ fn takes_threads(worker_class: &str) -> bool {
     )
 }
 
-/// The value of `worker_class = "..."` at the beginning of a line.
-fn worker_class(config: &str) -> Option<String> {
-    config.lines().find_map(|line| {
-        let rest = line.strip_prefix("worker_class")?.trim_start().strip_prefix('=')?.trim();
-        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        rest[1..].split(quote).next().map(str::to_string)
-    })
-}
-
 impl Adapter for Gunicorn {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -140,7 +131,7 @@ impl Adapter for Gunicorn {
     }
 
     fn worker_kind(&self, config: &str) -> Option<String> {
-        worker_class(config)
+        python::assigned(config, "worker_class").map(str::to_string)
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
@@ -349,7 +340,7 @@ mod tests {
             ("worker_class = KIND\n", None),
             ("# worker_class = 'gevent'\n", None),
         ] {
-            assert_eq!(worker_class(config).as_deref(), expected, "{config}");
+            assert_eq!(Gunicorn.worker_kind(config).as_deref(), expected, "{config}");
         }
     }
 

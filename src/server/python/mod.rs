@@ -100,6 +100,15 @@ pub fn same_ratio(workers: Workers, cores: Cores) -> [String; 4] {
     ]
 }
 
+/// The value of `name = "value"` at the beginning of a line of a Python file.
+pub fn assigned<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let rest = line.strip_prefix(name)?.trim_start().strip_prefix('=')?.trim();
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        rest[1..].split(quote).next()
+    })
+}
+
 /// A path as a text of Python's.
 pub fn quoted(path: &Path) -> String {
     literal(&text(path))

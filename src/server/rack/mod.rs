@@ -52,6 +52,11 @@ pub fn same_ratio(directive: &str, workers: Workers, cores: Cores) -> [String; 4
     ]
 }
 
+/// A line of a configuration file that sets what has this name to a value.
+pub fn directive(name: &str, value: &str) -> String {
+    format!("{name} {value}")
+}
+
 /// The variables that name the environment; the first of them is Rack's own.
 pub const ENVIRONMENT: [&str; 3] = ["RACK_ENV", "RAILS_ENV", "APP_ENV"];
 

@@ -38,10 +38,8 @@ const ABOUT: About = About {
 
 /// What can be tried of it.
 const KNOBS: &[Knob] = &[
-    Knob::new("preload_app", Values::Switch, |value| format!("preload_app {value}")),
-    Knob::new("check_client_connection", Values::Switch, |value| {
-        format!("check_client_connection {value}")
-    }),
+    Knob::new("preload_app", Values::Switch, rack::directive),
+    Knob::new("check_client_connection", Values::Switch, rack::directive),
 ];
 
 /// The file in the scratch folder that is given to Unicorn, and reads the app's own.

@@ -41,11 +41,15 @@ const ABOUT: About = About {
 
 /// What can be tried of it.
 const KNOBS: &[Knob] = &[
-    Knob::new("loop", Values::OneOf(&["auto", "asyncio", "uvloop"]), |it| format!("--loop {it}")),
-    Knob::new("http", Values::OneOf(&["auto", "h11", "httptools"]), |it| format!("--http {it}")),
-    Knob::new("backlog", Values::Count, |it| format!("--backlog {it}")),
-    Knob::new("timeout_keep_alive", Values::Count, |it| format!("--timeout-keep-alive {it}")),
+    Knob::new("loop", Values::OneOf(&["auto", "asyncio", "uvloop"]), as_flag),
+    Knob::new("http", Values::OneOf(&["auto", "h11", "httptools"]), as_flag),
+    Knob::new("backlog", Values::Count, as_flag),
+    Knob::new("timeout_keep_alive", Values::Count, as_flag),
 ];
+
+fn as_flag(name: &str, value: &str) -> String {
+    format!("--{} {value}", name.replace('_', "-"))
+}
 
 /// The folder that modules are looked for in: uvicorn is told that of ours, and ours the app's.
 const APP_DIR: &str = "--app-dir";

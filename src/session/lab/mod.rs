@@ -8,7 +8,6 @@ mod error;
 mod file_error;
 mod find;
 mod needs;
-mod options;
 mod progress;
 mod show;
 mod site;
@@ -18,8 +17,8 @@ use std::time::Duration;
 
 pub use self::error::LabError;
 pub use self::find::{FindError, find, write};
-pub use self::options::RunOptions;
 use self::progress::Progress;
+pub use self::progress::RunOptions;
 pub(in crate::session) use self::site::PRODUCTION;
 use self::site::Site;
 pub use crate::lab::Lab;
@@ -190,7 +189,8 @@ fn observe(
         },
         latency_limit: None,
     };
-    Ok(match site.place(planned)?.run(&order)? {
+    let targets = planned.block.targets.iter().map(|one| one.target.clone()).collect();
+    Ok(match site.place(&setting.env, targets)?.run(&order)? {
         Outcome::Recorded(record) => Ok(record),
         Outcome::BootFailed(failure) => Err(error::without_server(failure)),
     })

@@ -11,11 +11,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::file_error::FileError;
-use super::options::RunOptions;
 use crate::files::{make_folder_of, replace};
 use crate::lab::Lab;
 use crate::session::fingerprint::Hash;
-use crate::terms::{LabRun, Machine};
+use crate::terms::{LabRun, Machine, StopSignal};
 
 /// Why what was measured cannot be kept or taken up.
 #[derive(Debug, Error)]
@@ -29,6 +28,16 @@ pub enum ProgressError {
         runs
     )]
     OtherMachine { runs: usize, then: String, now: String },
+}
+
+/// How an experiment is to be run.
+pub struct RunOptions {
+    pub is_quick: bool,
+    /// Where what has been measured is kept until the experiment is over.
+    pub kept_in: PathBuf,
+    /// Go on where an earlier run of the same experiment was cut off.
+    pub may_resume: bool,
+    pub stop: StopSignal,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -56,12 +65,6 @@ impl Progress {
         let path = options.kept_in.join(format!("lab-{}-{course}.json", lab.name));
         let fingerprint = fingerprint(lab);
         let left = read(&path)?.filter(|kept| kept.fingerprint == fingerprint);
-        let fresh = || Kept {
-            fingerprint: fingerprint.clone(),
-            machine: machine.clone(),
-            scale: None,
-            runs: Vec::new(),
-        };
         let kept = match left {
             Some(left) if options.may_resume && left.machine == *machine => left,
             Some(left) if options.may_resume && !left.runs.is_empty() => {
@@ -71,7 +74,7 @@ impl Progress {
                     now: described(machine),
                 });
             }
-            _ => fresh(),
+            _ => Kept { fingerprint, machine: machine.clone(), scale: None, runs: Vec::new() },
         };
         Ok(Self { path, kept })
     }

@@ -3,7 +3,7 @@
 //! In: a lab. Out: text.
 
 use crate::lab::{self, Lab};
-use crate::report::document::lab_figures::in_words;
+use crate::report::document::lab::in_words;
 use crate::report::figures;
 use crate::report::outside::wrap;
 

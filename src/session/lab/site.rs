@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use super::error::LabError;
 use super::needs;
-use crate::lab::{Course, Definition, Lab, Planned, Service};
-use crate::load::Placement;
+use crate::lab::{Course, Definition, Lab, Service};
 use crate::monitor::host;
 use crate::place::local::services::Services;
 use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
@@ -42,7 +41,7 @@ pub struct Site {
 /// One environment's app server.
 pub struct LabPlace {
     env: BTreeMap<String, String>,
-    local: Local,
+    pub local: Local,
     left: Left,
 }
 
@@ -98,24 +97,17 @@ impl Site {
         }
     }
 
-    /// Where this run takes place, aimed at what it asks for.
+    /// Where the app runs with these variables of a setting, aimed at what is asked for.
     ///
     /// # Errors
     /// A server of another environment could not be ended.
-    pub fn place(&mut self, planned: &Planned<'_>) -> Result<&mut LabPlace, LabError> {
-        let targets = planned.block.targets.iter().map(|one| one.target.clone()).collect();
-        let place = self.with_env(&planned.setting.env)?;
+    pub fn place(
+        &mut self,
+        env: &BTreeMap<String, String>,
+        targets: Vec<Target>,
+    ) -> Result<&mut LabPlace, LabError> {
+        let place = self.with_env(env)?;
         place.local.set_targets(targets);
-        Ok(place)
-    }
-
-    /// Where the app runs without variables of a setting, aimed at these.
-    ///
-    /// # Errors
-    /// As [`place`](Self::place).
-    pub fn place_for(&mut self, targets: &[Target]) -> Result<&mut LabPlace, LabError> {
-        let place = self.with_env(&BTreeMap::new())?;
-        place.local.set_targets(targets.to_vec());
         Ok(place)
     }
 
@@ -200,16 +192,6 @@ impl LabPlace {
     pub fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
         self.left = Left::default();
         self.local.start(configuration)
-    }
-
-    /// Where a generator of load runs beside the server.
-    pub fn placement(&self) -> Placement {
-        self.local.placement()
-    }
-
-    /// Where the server that runs answers.
-    pub fn address(&self) -> Option<std::net::SocketAddr> {
-        self.local.address()
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! In: a lab. Out: a [`LabTune`]. `tune` itself is the ordinary one.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -186,14 +187,13 @@ fn capacity_of(
     seed: u64,
     stop: &StopSignal,
 ) -> Result<Option<f64>, LabError> {
-    let place = site.place_for(&plan.targets)?;
+    let place = site.place(&BTreeMap::new(), plan.targets.clone())?;
     match place.start(setting)? {
         Started::Ready { .. } => {}
         Started::Failed(failure) => return Err(not_up(failure)),
     }
-    let address = place
-        .address()
-        .ok_or_else(|| LabError::Definition { message: "the server has no address".to_string() })?;
+    let missing = || LabError::Definition { message: "the server has no address".to_string() };
+    let address = place.local.address().ok_or_else(missing)?;
     // As `tune` itself measures: beside a busy server on its own cores, a generator that waits for
     // its turn measures its own waiting, the more so the more workers there are.
     let rate = Rate::per_second(1.0).expect("one request a second is a rate");
@@ -206,7 +206,7 @@ fn capacity_of(
         loops: Some(1),
         seed,
         slo: Some(lab.definition.tune.slo.clone()),
-        placement: place.placement(),
+        placement: place.local.placement(),
         ..Asked::new(format!("http://{address}"), shape, SEARCH)
     };
     let failed = |error| not_loaded(error, stop);

@@ -2,8 +2,6 @@
 //!
 //! In and out: values.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 
 use super::addresses::reachable;
@@ -73,10 +71,11 @@ impl Prepared {
         }
     }
 
-    /// Whether its generator keeps up, to be asked while it runs.
-    pub fn lateness(&self) -> Lateness {
-        let tightest = self.goals.tightest_limit();
-        Lateness { tightest, lagging: Lagging::default(), was_late: false }
+    /// Takes each second of the load while it runs, and says whether its generator is late from
+    /// then on: what is measured then is this machine, and not the server.
+    pub fn lateness(&self) -> impl FnMut(&LiveSecond) -> bool {
+        let (tightest, mut lagging) = (self.goals.tightest_limit(), Lagging::default());
+        move |second: &LiveSecond| lagging.look(second, tightest)
     }
 
     /// What reports say of a load that begins now.
@@ -100,25 +99,6 @@ impl Prepared {
             },
             loops: self.spec.loops,
         }
-    }
-}
-
-/// Sees when a generator falls behind.
-pub struct Lateness {
-    /// The shortest limit of all goals.
-    tightest: Option<Duration>,
-    lagging: Lagging,
-    /// In the last second too.
-    was_late: bool,
-}
-
-impl Lateness {
-    /// Takes the next second, and says whether it is late from now on: what is measured then is
-    /// this machine, and not the server.
-    pub fn begins(&mut self, second: &LiveSecond) -> bool {
-        let is_late = self.lagging.look(second, self.tightest);
-        let was_late = std::mem::replace(&mut self.was_late, is_late);
-        is_late && !was_late
     }
 }
 

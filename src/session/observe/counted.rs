@@ -2,9 +2,12 @@
 //!
 //! In: values by block. Out: p95, throughput and the share that failed.
 
-use super::range::{Blocks, REQUESTS_LEAST};
+use super::range::Blocks;
 use crate::observe::Observed;
 use crate::terms::FigureKind;
+
+/// A block of fewer requests has no p95.
+const REQUESTS_LEAST: f64 = 20.0;
 
 /// What is not seen of an instance by who only counts its requests.
 pub const UNSEEN: [FigureKind; 3] =
@@ -23,7 +26,7 @@ pub fn observed(counted: Counted, blocks: Blocks) -> Option<Observed> {
     if requests.iter().flatten().all(|count| *count == 0.0) {
         return None;
     }
-    let enough = |count: &Option<f64>| count.is_some_and(|count| count >= REQUESTS_LEAST as f64);
+    let enough = |count: &Option<f64>| count.is_some_and(|count| count >= REQUESTS_LEAST);
     let p95 = p95_s.into_iter().zip(&requests).map(|(p95, count)| p95.filter(|_| enough(count)));
     let share = |(failed, count): (Option<f64>, &Option<f64>)| {
         // What did not happen is not counted.

@@ -5,13 +5,13 @@
 use std::path::Path;
 
 use super::blocks::blocks;
-use super::counted::UNSEEN;
+use super::counted::{self, Counted, UNSEEN};
 use super::question::{ObserveError, Question, Recorded, When};
-use super::range::{Blocks, REQUESTS_LEAST, Range};
+use super::range::{Blocks, Range};
 use crate::observe::Observed;
 use crate::plan::traffic::{Served, ServedLog, read_served};
 use crate::stats::quantile;
-use crate::terms::{CompareNote, FigureKind, FigureLeftOut, Side};
+use crate::terms::{CompareNote, FigureLeftOut, Side};
 
 /// Lines may be left out without its being said.
 const LEFT_OUT_QUIET: f64 = 0.01;
@@ -64,34 +64,22 @@ fn observed(name: &str, log: &ServedLog, blocks: Blocks) -> Result<Observed, Obs
             sorted[block].push(*request);
         }
     }
-    if sorted.iter().all(Vec::is_empty) {
+    let of = |figure: fn(&[Served]) -> Option<f64>| -> Vec<Option<f64>> {
+        sorted.iter().map(|block| figure(block).filter(|_| !block.is_empty())).collect()
+    };
+    let counted = Counted {
+        p95_s: of(p95),
+        requests: of(|block| Some(block.len() as f64)),
+        failed: of(|block| Some(block.iter().filter(|it| it.failed).count() as f64)),
+    };
+    counted::observed(counted, blocks).ok_or_else(|| {
         let range = blocks.range();
         let there = extent(log).map_or_else(String::new, |it| format!("; it has {it}"));
-        return Err(ObserveError::Usage(format!(
-            "the access log {name} has no request in {range}{there}"
-        )));
-    }
-    let of = |figure: fn(&[Served], f64) -> Option<f64>| -> Vec<Option<f64>> {
-        let seconds = blocks.block_s as f64;
-        sorted.iter().map(|block| figure(block, seconds).filter(|_| !block.is_empty())).collect()
-    };
-    Ok(Observed {
-        start_s: blocks.start_s,
-        block_s: blocks.block_s as u32,
-        figures: [
-            (FigureKind::LatencyP95, of(|block, _| p95(block))),
-            (FigureKind::Throughput, of(|block, seconds| Some(block.len() as f64 / seconds))),
-            (FigureKind::Errors, of(|block, _| Some(failed(block)))),
-        ]
-        .into(),
+        ObserveError::Usage(format!("the access log {name} has no request in {range}{there}"))
     })
 }
 
 fn p95(block: &[Served]) -> Option<f64> {
     let latencies: Vec<f64> = block.iter().map(|it| f64::from(it.latency_s)).collect();
-    quantile(&latencies, 0.95).filter(|_| latencies.len() as u64 >= REQUESTS_LEAST)
-}
-
-fn failed(block: &[Served]) -> f64 {
-    block.iter().filter(|it| it.failed).count() as f64 / block.len() as f64
+    quantile(&latencies, 0.95)
 }

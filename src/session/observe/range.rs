@@ -60,9 +60,6 @@ impl Range {
     }
 }
 
-/// A block of fewer requests has no p95, where whoever recorded it has not made it.
-pub const REQUESTS_LEAST: u64 = 20;
-
 impl Blocks {
     pub fn range(&self) -> Range {
         Range { from_s: self.start_s, to_s: self.end_s() }

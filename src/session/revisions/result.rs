@@ -6,7 +6,7 @@ use super::error::Named;
 use super::ready::Ready;
 use crate::place::Place;
 use crate::search::{RevisionFigure, Revisions, RevisionsAnswer};
-use crate::summary::compared::needed;
+use crate::summary::compared;
 use crate::terms::{
     ChangeReason, CompareNote, CompareReport, ComparedFigure, ComparedSide, Configuration,
     Difference, FigureKind, NamedPart, PlannedValue, RevisionsMeasured, Standing, Stated, Warning,
@@ -148,20 +148,9 @@ fn reason(answer: &RevisionsAnswer) -> ChangeReason {
     let Some(decisive) = answer.decided_by.and_then(of) else {
         return ChangeReason::TooFewBlocks;
     };
-    let (figure, band_ratio) = (decisive.kind, decisive.band);
-    match answer.change {
-        Standing::Better | Standing::Worse => ChangeReason::FigureChanged { figure },
-        Standing::Equivalent => ChangeReason::FigureSame { figure, band_ratio },
-        Standing::Undecided => ChangeReason::FigureWithinNoise {
-            figure,
-            band_ratio,
-            measured: decisive.ratio.count,
-            needed: decisive
-                .ratio
-                .more_to_decide(band_ratio)
-                .map(|times| needed(decisive.ratio.count, times)),
-        },
-    }
+    let more = decisive.ratio.more_to_decide(decisive.band);
+    let figure = (decisive.kind, decisive.band);
+    compared::reason(answer.change, figure, (decisive.ratio.count, more))
 }
 
 /// Where the share of requests that failed decides it, or leaves it open.

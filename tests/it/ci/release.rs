@@ -8,8 +8,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{GH, Job, project, yaml};
-use crate::process::{Ended, ended, write_files};
+use super::{GH, Job, yaml};
+use crate::process::{Ended, ended, in_shell, project, write_files};
 
 /// Records its arguments and its standard input. An image's file has its digest; of what is pushed
 /// the index is kept, once its digest and its size are true.
@@ -55,9 +55,7 @@ fn built() -> TempDir {
                 sweetspot-1.2.0.gem sweetspot-1.2.0.crate; do echo $name >$name; done
             sha256sum *.* >SHA256SUMS; echo {} >sweetspot-$processor.cdx.json; cd ../..
         done";
-    let mut shell = Command::new("sh");
-    shell.args(["-euc", make]).current_dir(folder.path()).env("PROJECT", project());
-    ended(&mut shell).assert_code(0);
+    in_shell(folder.path(), make, &[]);
     folder
 }
 
@@ -103,8 +101,7 @@ fn a_release_is_whole_and_as_it_was_built_or_it_is_none() {
     gather(folder.path(), "v1.2.0").assert_says(&["sweetspot-x86_64.cdx.json is missing"]);
     let folder = built();
     let without = "cd built/packages-aarch64 && rm *-image.tar && sha256sum *.* >SHA256SUMS";
-    let mut shell = Command::new("sh");
-    ended(shell.args(["-euc", without]).current_dir(folder.path())).assert_code(0);
+    in_shell(folder.path(), without, &[]);
     gather(folder.path(), "v1.2.0").assert_says(&["sweetspot-1.2.0-arm64-image.tar is missing"]);
 }
 
@@ -165,9 +162,7 @@ fn an_image_that_cannot_be_pushed_is_told_before_anything_is_asked() {
         ("localhost:5000/sweetspot:latest", whole, "its tag is the version"),
         ("somebody/sweetspot", whole, "'somebody' is no registry"),
     ] {
-        let pushed = push(&job, image, login);
-        pushed.assert_code(1);
-        pushed.assert_says(&[said]);
+        push(&job, image, login).assert_code(1).assert_says(&[said]);
     }
     assert_eq!(job.asked(), "");
 }

@@ -10,8 +10,7 @@ const SHORT: &[&str] = &["tune", "--workers", "1", "--threads", "5", "--budget",
 fn an_app_that_raises_at_boot_ends_the_tune_with_its_own_lines() {
     let site = Site::new(&[("config.ru", "raise 'boom at boot'\n")]);
     let ended = site.run(SHORT);
-    ended.assert_code(1);
-    ended.assert_says(&[
+    ended.assert_code(1).assert_says(&[
         "Could not measure: the app server did not become ready",
         "today 1 x 5 does not start",
         "config.ru:1:in `block in <main>': boom at boot (RuntimeError)",
@@ -28,16 +27,14 @@ fn a_missing_secret_key_base_is_recognised() {
                   run ->(env) { [200, {}, []] }\n";
     let site = Site::new(&[("config.ru", rackup)]);
     let ended = site.run(SHORT);
-    ended.assert_code(1);
-    ended.assert_says(&["Missing `secret_key_base`", "export SECRET_KEY_BASE="]);
+    ended.assert_code(1).assert_says(&["Missing `secret_key_base`", "export SECRET_KEY_BASE="]);
 }
 
 #[test]
 fn a_page_that_leads_to_a_login_is_not_measured() {
     let site = Site::answering("[302, {'Location' => '/login'}, []]");
     let ended = site.run(SHORT);
-    ended.assert_code(1);
-    ended.assert_says(&["GET / answers 302 and leads to /login", "--target"]);
+    ended.assert_code(1).assert_says(&["GET / answers 302 and leads to /login", "--target"]);
     assert_eq!(site.trials(), []);
 }
 
@@ -59,8 +56,7 @@ end
 fn an_app_that_dies_once_under_load_is_started_again_and_measured() {
     let site = Site::new(&[("config.ru", DIES_ONCE)]);
     let ended = site.run(&[SHORT, &["--slo", "p95<2s,errors<5%", "--json"]].concat());
-    ended.assert_code(0);
-    ended.assert_says(&["server ended"]);
+    ended.assert_code(0).assert_says(&["server ended"]);
     let report = ended.json();
     assert!(!report["trials"][0]["failure"].is_null(), "{}", report["trials"][0]);
     assert_eq!(configuration(&report["decision"]), (1, 5));
@@ -72,8 +68,7 @@ fn an_app_that_always_dies_under_load_ends_the_tune_with_why() {
     let dying = "served = 0\nrun ->(env) { exit!(7) if (served += 1) > 40; [200, {}, ['ok']] }\n";
     let site = Site::new(&[("config.ru", dying)]);
     let ended = site.run(SHORT);
-    ended.assert_code(1);
-    ended.assert_says(&[
+    ended.assert_code(1).assert_says(&[
         "Could not measure: the server ended by itself in every trial.",
         "today 1 x 5 ended by itself under load",
         "ended in trial 2 (exit status 7)",
@@ -85,9 +80,7 @@ fn an_app_that_always_dies_under_load_ends_the_tune_with_why() {
 #[test]
 fn a_goal_that_nothing_meets_ends_with_the_best_there_was() {
     let site = Site::answering("sleep 1.05; [200, {}, ['ok']]");
-    let ended = site.run(&[SHORT, &["--slo", "p95<500ms"]].concat());
-    ended.assert_code(3);
-    ended.assert_says(&[
+    site.run(&[SHORT, &["--slo", "p95<500ms"]].concat()).assert_code(3).assert_says(&[
         "No configuration held any rate that was tried within p95<500ms.",
         "nearest 1 x 5 under 1 client: p95 1.",
         "make the app faster: one request alone takes 1.",
@@ -108,8 +101,7 @@ fn a_grid_of_only_the_current_setting_keeps_it() {
         "--slo",
         "p95<1s",
     ]);
-    ended.assert_code(0);
-    ended.assert_says(&["Keep 1 worker x 1 thread, as it runs today: it holds"]);
+    ended.assert_code(0).assert_says(&["Keep 1 worker x 1 thread, as it runs today: it holds"]);
 }
 
 #[test]

@@ -86,8 +86,7 @@ fn a_tune_killed_at_fifty_moments_leaves_nothing_and_goes_on_to_the_same_answer(
         known = now;
     }
     let ended = site.run(TUNE);
-    ended.assert_code(0);
-    ended.assert_says(&[&format!("{} trials were known", known.len())]);
+    ended.assert_code(0).assert_says(&[&format!("{} trials were known", known.len())]);
     assert!(site.trials().starts_with(&known));
     assert!(site.trials().len() > known.len(), "it went on");
     let (resumed, whole) = (ended.json(), whole.end());

@@ -10,6 +10,7 @@ use super::killed::random;
 use super::site::Running;
 use super::*;
 use crate::place::{parent, title};
+use crate::process::kill;
 
 const PUMA: &[(&str, &str)] = &[
     ("config.ru", "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n"),
@@ -54,11 +55,6 @@ fn helpers(of: u32) -> (Vec<u32>, Vec<u32>) {
     ours.partition(|pid| !title(*pid).contains("--after"))
 }
 
-fn signal(pid: u32, number: i32) {
-    // SAFETY: takes two integers; a process of this test's own command, which has just been seen.
-    unsafe { libc::kill(pid.cast_signed(), number) };
-}
-
 /// Kills the command and its guardians at some moment of its first seconds, and who waits for their
 /// ends when `all` of ours are to go. Where nobody waits, the next command has to do it; then
 /// nothing is left.
@@ -83,9 +79,9 @@ fn kill_with_helpers(running: Running, all: bool) -> bool {
     if all {
         helpers.extend(waiting);
     }
-    helpers.iter().for_each(|pid| signal(*pid, libc::SIGSTOP));
+    helpers.iter().for_each(|pid| kill(*pid, libc::SIGSTOP));
     running.signal(libc::SIGKILL);
-    helpers.iter().for_each(|pid| signal(*pid, libc::SIGKILL));
+    helpers.iter().for_each(|pid| kill(*pid, libc::SIGKILL));
     assert_eq!(running.end().code, None);
     is_awaited
 }

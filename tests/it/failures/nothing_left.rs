@@ -71,8 +71,7 @@ impl Drop for NothingLeft {
             return;
         }
         for pid in self.processes() {
-            // SAFETY: takes two integers; the process names this test's own folder.
-            unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) };
+            crate::process::kill(pid, libc::SIGKILL);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::process::wait_until;
 
 /// A folder and all that is below it.
-fn below(path: &Path) -> Vec<PathBuf> {
+pub fn below(path: &Path) -> Vec<PathBuf> {
     let mut all = vec![path.to_path_buf()];
     if path.is_dir() {
         let entries = fs::read_dir(path).unwrap();

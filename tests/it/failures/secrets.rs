@@ -53,8 +53,7 @@ fn nothing_that_an_app_was_given_is_kept_or_shown_of_what_it_prints() {
         command.env("PAYMENT_TOKEN", "pl4nted-token");
         command.env("DATABASE_URL", "postgres://joe:pl4nted-pw@127.0.0.1/shop");
         let ended = Running::begin(command).end();
-        ended.assert_code(1);
-        ended.assert_says(&[said, "[hidden]"]);
+        ended.assert_code(1).assert_says(&[said, "[hidden]"]);
         for shown in [&ended.stdout, &ended.stderr] {
             assert!(!shown.contains(PLANTED), "{file}: {shown}");
         }
@@ -159,8 +158,7 @@ fn no_secret_of_any_input_is_in_any_output_while_it_runs_or_afterwards() {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         let ended = running.end();
-        ended.assert_code(1);
-        ended.assert_says(&[said]);
+        ended.assert_code(1).assert_says(&[said]);
         secrets.check("its output", ended.stdout.as_bytes());
         secrets.check("its messages", ended.stderr.as_bytes());
         check_outputs(&site, &secrets);
@@ -208,12 +206,7 @@ fn check_outputs(site: &Site, secrets: &Secrets) {
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let below = |path: PathBuf| match path.is_dir() {
-        true => files_below(&path),
-        false => vec![path],
-    };
-    entries.flat_map(below).collect()
+    super::root::below(folder).into_iter().filter(|path| !path.is_dir()).collect()
 }
 
 #[test]

@@ -14,7 +14,7 @@ use sweetspot::store::Store;
 use sweetspot::terms::{Event, EventKind, TrialSummary};
 
 use super::nothing_left::NothingLeft;
-use crate::process::{Ended, write_files};
+use crate::process::{Ended, kill, write_files};
 use crate::turn::Turn;
 
 /// Longer than any of these tunes takes on a busy machine.
@@ -211,8 +211,7 @@ impl Running {
     }
 
     pub fn signal(&self, signal: i32) {
-        // SAFETY: takes two integers; the child has not been waited for, so the number is its own.
-        unsafe { libc::kill(self.child.id().cast_signed(), signal) };
+        kill(self.pid(), signal);
     }
 
     /// True once it has ended by itself.

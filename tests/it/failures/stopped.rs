@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use sweetspot::report::json::fold;
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{Reason, SessionState};
 
 use super::site::Running;
 use super::*;
+use crate::schema::report_of;
 
 const TUNE: &[&str] =
     &["tune", "--workers", "1", "--threads", "1", "--budget", "40s", "--slo", "p95<2s"];
@@ -54,7 +54,7 @@ fn the_first_ctrl_c_ends_the_trial_stores_it_and_prints_the_answer_so_far() {
     assert_eq!((stopped.valid, stopped.reason.fact()), (false, Some(&Reason::StoppedByUser)));
     let store = Store::open_existing(&site.store()).unwrap();
     let events = store.events(SessionId(1)).unwrap();
-    assert!(fold(&events, None).decision.is_some());
+    assert!(report_of(&events, None).decision.is_some());
 }
 
 #[test]
@@ -65,8 +65,7 @@ fn ctrl_c_before_anything_is_known_says_so() {
     press(&running);
     let ended = running.end();
     site.nothing_left.check();
-    ended.assert_code(1);
-    ended.assert_says(&[
+    ended.assert_code(1).assert_says(&[
         "Stopped before it could decide (1 trial in",
         "was not measured far enough to say what it holds",
     ]);

@@ -6,15 +6,19 @@ use super::site::Running;
 use super::unprivileged::is_root;
 use super::*;
 use crate::place::title;
-use crate::process::wait_until;
+use crate::process::{kill, wait_until};
 
 const TUNE: &[&str] = &["tune", "--budget", "60s", "--slo", "p95<1s"];
 
-/// The command, whose measurements see those of others who lock the site's file.
-fn command(site: &Site, arguments: &[&str]) -> Command {
+/// The command, whose measurements see those of others who lock this file of the site's.
+fn locking(lock: &str, site: &Site, arguments: &[&str]) -> Command {
     let mut command = site.command(arguments);
-    command.env("SWEETSPOT_LOCK", site.path("lock"));
+    command.env("SWEETSPOT_LOCK", site.path(lock));
     command
+}
+
+fn command(site: &Site, arguments: &[&str]) -> Command {
+    locking("lock", site, arguments)
 }
 
 #[test]
@@ -45,11 +49,7 @@ fn a_second_measurement_waits_for_the_first_or_is_refused_as_asked() {
 #[test]
 fn two_measurements_into_one_store_are_one_after_the_other_also_out_of_sight() {
     let site = Site::waiting();
-    let apart = |arguments: &[&str], lock: &str| {
-        let mut command = site.command(arguments);
-        command.env("SWEETSPOT_LOCK", site.path(lock));
-        command
-    };
+    let apart = |arguments: &[&str], lock: &str| locking(lock, &site, arguments);
     let mut first = Running::begin(apart(TUNE, "lock-a"));
     first.expect(" answered ");
     let refused = Running::begin(apart(&[TUNE, &["--no-wait"]].concat(), "lock-b")).end();
@@ -104,8 +104,7 @@ fn a_session_that_is_written_out_of_sight_is_seen_to_be_written() {
     let tune = tune.into_iter().find(|pid| !title(*pid).contains("sh -c")).unwrap();
     let guardians = || site.nothing_left.with_title(" __guardian");
     assert!(!guardians().is_empty());
-    // SAFETY: takes two integers; a process of this test's own command, which has just been seen.
-    unsafe { libc::kill(tune.cast_signed(), libc::SIGKILL) };
+    kill(tune, libc::SIGKILL);
     first.expect("it has ended");
     assert_eq!(state(), "interrupted");
     // The container's end would kill the guardian while it cleans up.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::site::{Running, set_mode};
 use super::*;
-use crate::process::copy_of_program;
+use crate::process::{codes, copy_of_program};
 
 pub const NOBODY: u32 = 65_534;
 
@@ -45,8 +45,7 @@ fn a_whole_tune_needs_no_privilege_and_says_what_is_not_enforced() {
     let report = ended.json();
     crate::schema::assert_valid("tune.schema.json", &report);
     assert_eq!(configuration(&report["decision"]), (1, 1));
-    let codes: Vec<&str> =
-        report["warnings"].as_array().unwrap().iter().filter_map(|w| w["code"].as_str()).collect();
+    let codes = codes(&report);
     // Somebody else who runs this may have been given control groups.
     assert!(!is_root() || codes.contains(&"limits_not_enforced"), "{codes:?}");
 }
@@ -81,8 +80,7 @@ fn a_folder_that_may_not_be_written_is_named_with_the_way_out() {
     let ended = Running::begin(as_nobody(&site, &["tune", "--budget", "20s"])).end();
     set_mode(&site.path("app"), 0o755);
     site.nothing_left.check();
-    ended.assert_code(1);
-    ended.assert_says(&[
+    ended.assert_code(1).assert_says(&[
         &format!("could not open the store {}", site.store().display()),
         "this user may not write there",
         "--store",

@@ -10,7 +10,7 @@ use sweetspot::load::shape::Shape;
 use sweetspot::load::{Address, LoadSpec};
 use sweetspot::terms::Target;
 
-use super::engine::{at_rate, ms, run, spec, total};
+use super::engine::{ONE_CLIENT, at_rate, ms, run, spec, total};
 use super::server::{Connection, Server, ok, read_request};
 
 const N: u64 = 4;
@@ -21,10 +21,6 @@ const LONG: Duration = Duration::from_secs(20);
 /// Around what is copied at most, what is worth a read of its own, and what is read at once.
 const LENGTHS: [usize; 10] =
     [0, 1, 4_096, 4_097, 16_383, 16_384, 65_000, 65_536, 100_000, 1_000_000];
-
-fn one_client(think: Duration) -> Shape {
-    Shape::Clients { clients: 1, think }
-}
 
 fn in_chunks(length: usize, longest: usize) -> String {
     let body = vec![b'x'; length];
@@ -54,7 +50,7 @@ fn bodies_of_any_length_are_counted_to_the_byte_in_whatever_pieces_they_come() {
             for first in [head / 2, head, (head + reply.len()) / 2, reply.len() - 1, reply.len()] {
                 let sent = reply.clone();
                 let server = Server::start(move |it| answer_in_two(it, &sent, first, ms(1)));
-                let spec = spec(&server, one_client(Duration::ZERO), N);
+                let spec = spec(&server, ONE_CLIENT, N);
                 let all = total(&run(&LoadSpec { timeout: LONG, ..spec }));
                 let what = format!("{length}, {first} of {} bytes first", reply.len());
                 assert_eq!(all.status, [(200, N)].into(), "{what}: {:?}", all.errors);
@@ -69,7 +65,7 @@ fn bodies_of_any_length_are_counted_to_the_byte_in_whatever_pieces_they_come() {
 fn a_connection_with_more_behind_a_large_body_than_was_announced_is_not_used_again() {
     let server = Server::answering(ok(&"x".repeat(100_000)) + "and more");
     // Time enough for what comes behind a reply.
-    let spec = spec(&server, one_client(ms(5)), N);
+    let spec = spec(&server, Shape::Clients { clients: 1, think: ms(5) }, N);
     let all = total(&run(&LoadSpec { timeout: LONG, ..spec }));
     assert_eq!(all.status, [(200, N)].into(), "{:?}", all.errors);
     assert_eq!(server.seen.connections.load(Ordering::SeqCst) as u64, N);
@@ -97,7 +93,7 @@ fn large_and_small_replies_with_short_and_long_heads_follow_each_other_on_one_co
             connection.send(reply);
         }
     });
-    let spec = spec(&server, one_client(Duration::ZERO), count);
+    let spec = spec(&server, ONE_CLIENT, count);
     let all = total(&run(&LoadSpec { targets, timeout: LONG, ..spec }));
     assert_eq!(all.status, [(200, count - EACH), (304, EACH)].into(), "{:?}", all.errors);
     assert_eq!(all.bytes_in, EACH * bytes as u64);
@@ -134,7 +130,7 @@ fn over_a_unix_socket_bodies_are_read() {
     });
     let elsewhere = Server::answering(ok(""));
     let address = Address::Unix(path);
-    let spec = spec(&elsewhere, one_client(Duration::ZERO), N);
+    let spec = spec(&elsewhere, ONE_CLIENT, N);
     let all = total(&run(&LoadSpec { address, timeout: LONG, ..spec }));
     assert_eq!(all.status, [(200, N)].into(), "{:?}", all.errors);
     assert_eq!(all.bytes_in, N * length);

@@ -1,12 +1,11 @@
 //! `sweetspot load --find-capacity` against real servers.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::command::{Puma, sweetspot};
-use super::server::{Server, ok};
+use super::server::Server;
 use crate::failures::site::Running;
 use crate::process::{Ended, codes, program, unused_address};
 
@@ -72,20 +71,10 @@ fn a_server_that_is_not_there_ends_it_with_the_reason() {
     assert!(output.stderr.contains("were refused: nothing listens there"));
 }
 
-/// Answers each request after this many milliseconds, any number at once.
-fn slow(milliseconds: u64) -> Server {
-    Server::start(move |connection| {
-        while connection.request().is_some() {
-            std::thread::sleep(Duration::from_millis(milliseconds));
-            connection.send(ok("slow"));
-        }
-    })
-}
-
 #[test]
 fn a_goal_that_nothing_meets_ends_in_exit_code_3() {
     let _turn = crate::turn::share();
-    let server = slow(100);
+    let server = Server::slow(100);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("result.json");
     let json = format!("json={}", file.display());
@@ -102,7 +91,7 @@ fn a_goal_that_nothing_meets_ends_in_exit_code_3() {
 #[test]
 fn an_interrupt_gives_the_answer_so_far() {
     let _turn = crate::turn::share();
-    let server = slow(5);
+    let server = Server::slow(5);
     let arguments = ["--slo", "p50<10s", "--duration", "30s", "--rate", "50/s", "--json"];
     let mut load = program(Path::new("."));
     load.args(["load", &server.url(), "--find-capacity", "--warmup", "1s"]).args(arguments);

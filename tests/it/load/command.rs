@@ -147,12 +147,7 @@ fn the_json_has_the_names_that_scripts_rely_on() {
 fn a_missed_goal_ends_in_exit_code_3_and_an_undecided_one_in_4() {
     // A generator that has to wait for a core makes both results invalid, as it should.
     let _turn = crate::turn::take();
-    let slow = Server::start(|connection| {
-        while connection.request().is_some() {
-            std::thread::sleep(Duration::from_millis(1200));
-            connection.send(ok("slow"));
-        }
-    });
+    let slow = Server::slow(1200);
     let url = slow.url();
     let arguments = [&url, "--rate", "60/s", "--duration", "1s", "--slo", "p50<1s"];
     let output = sweetspot(&arguments);

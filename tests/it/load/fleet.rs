@@ -221,9 +221,7 @@ fn refused(address: SocketAddr, joining: &[&str], token: &str) -> String {
     let join = ["--join", &address, "--gather", "1s"];
     let generator = Running::begin(command(joining, 1, &join, token)).end();
     generator.assert_code(1);
-    let ended = collector.end();
-    ended.assert_code(1);
-    ended.assert_says(&["only 0 of 1 generators joined within 1 s"]);
+    collector.end().assert_code(1).assert_says(&["only 0 of 1 generators joined within 1 s"]);
     generator.stderr
 }
 
@@ -258,15 +256,13 @@ fn a_collector_that_is_not_there_and_roles_that_make_no_sense_are_named() {
     let nobody = unused_address().to_string();
     let join = ["--join", &nobody, "--gather", "300ms"];
     let ended = Running::begin(command(&load, 1, &join, "")).end();
-    ended.assert_code(1);
-    ended.assert_says(&["could not reach the collector at"]);
+    ended.assert_code(1).assert_says(&["could not reach the collector at"]);
     let alone = Running::begin(command(&load, 2, &[], "")).end();
     alone.assert_code(2);
     assert!(alone.stderr.contains("--collect") && alone.stderr.contains("--join"), "{alone:?}");
     let rows = ["--collect", &nobody, "-o", "csv"];
     let ended = Running::begin(command(&load, 1, &rows, "")).end();
-    ended.assert_code(2);
-    ended.assert_says(&["leave out -o csv"]);
+    ended.assert_code(2).assert_says(&["leave out -o csv"]);
 }
 
 #[cfg(not(feature = "kubernetes"))]
@@ -276,6 +272,5 @@ fn a_build_that_knows_no_clusters_says_how_to_get_one_that_does() {
     command.args(["load", "http://shop.default.svc/", "--rate", "10/s", "--image", "x:1"]);
     command.args(["--place", "kubernetes"]).env("SWEETSPOT_LOCK", "");
     let ended = Running::begin(command).end();
-    ended.assert_code(2);
-    ended.assert_says(&["knows no Kubernetes", "--features kubernetes"]);
+    ended.assert_code(2).assert_says(&["knows no Kubernetes", "--features kubernetes"]);
 }

@@ -15,12 +15,11 @@ use sweetspot::load::shape::Shape;
 use sweetspot::load::{Address, Length, LoadSpec};
 use sweetspot::terms::{ConnectionMode, ErrorCounts, Target};
 
-use super::engine::{TIMEOUT, at_rate, errors_of, ms, run, spec, total};
+use super::engine::{ONE_CLIENT, TIMEOUT, at_rate, errors_of, ms, run, spec, total};
 use super::server::{Connection, Server, ok};
+use crate::process::unused_address;
 
 const MODES: [ConnectionMode; 2] = [ConnectionMode::KeepAlive, ConnectionMode::Fresh];
-
-const ONE_CLIENT: Shape = Shape::Clients { clients: 1, think: Duration::ZERO };
 
 /// What a server does with a connection.
 type Act = fn(&mut Connection);
@@ -32,7 +31,8 @@ const N: u64 = 10;
 type Failing = (&'static str, Act, fn(&mut ErrorCounts));
 
 const FAILING: &[Failing] = &[
-    ("a reset at once", |c| c.reset(), |e| e.reset = N),
+    (AT_ONCE, |c| c.reset(), |e| e.reset = N),
+    ("a reset before a word", |c| say_then(c, "", Connection::reset), |e| e.reset = N),
     ("a reset within the head", |c| say_then(c, HALF_A_HEAD, Connection::reset), |e| e.reset = N),
     ("a reset within the body", |c| say_then(c, HALF_A_BODY, Connection::reset), |e| e.reset = N),
     (
@@ -78,6 +78,11 @@ const FAILING: &[Failing] = &[
     ("HTTP/2", |c| say_then(c, HTTP_2_FRAMES, Connection::hang), |e| e.malformed = N),
     ("a client", |c| say_then(c, HTTP_2_PREFACE, Connection::hang), |e| e.malformed = N),
     ("endless headers", |c| flood(c, "HTTP/1.1 200 OK\r\n", "X-A: b\r\n"), |e| e.malformed = N),
+    (
+        "too many headers",
+        |c| say_then(c, ["HTTP/1.1 200 OK\r\n", &LINE.repeat(2000)].concat(), Connection::hang),
+        |e| e.malformed = N,
+    ),
     ("an endless line", |c| flood(c, "HTTP/1.1 200 ", "O"), |e| e.malformed = N),
     ("endless interim replies", |c| flood(c, "", "HTTP/1.1 100 \r\n\r\n"), |e| e.malformed = N),
 ];
@@ -101,6 +106,9 @@ const ANSWERING: &[(&str, Act)] = &[
     }),
 ];
 
+/// One that may come before the request has left.
+const AT_ONCE: &str = "a reset at once";
+const LINE: &str = "X-More: and more, and more, and more\r\n";
 const HALF_A_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Le";
 const HALF_A_BODY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi";
 const LONGEST_BODY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhi";
@@ -166,11 +174,6 @@ fn has_gone(connection: &mut Connection) -> bool {
     }
 }
 
-/// A port where nobody listens.
-fn refusing() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
 /// A port that neither takes a connection nor refuses it: its queue is full, so that the kernel
 /// drops whatever knocks.
 struct BlackHole {
@@ -209,6 +212,9 @@ fn every_way_of_misbehaving_ends_in_its_class() {
             let counted = (all.due, all.errors);
             let expected = (N, errors_of(*expected));
             assert_eq!(counted, expected, "{what}, {connection}: {:?}", all.status);
+            assert!(all.sent == N || *what == AT_ONCE, "{what}, {connection}: {}", all.sent);
+            let has_waited = all.latency.min() >= Some(TIMEOUT.mul_f64(0.998));
+            assert!(has_waited || all.errors.timeout == 0, "the time given up counts: {what}");
         }
     }
 }
@@ -250,7 +256,7 @@ fn who_is_not_let_in_waits_until_the_timeout() {
 #[test]
 fn of_two_addresses_each_has_its_share_also_when_one_refuses() {
     let server = Server::answering(ok(""));
-    let both = Address::Tcp(vec![server.address, refusing()]);
+    let both = Address::Tcp(vec![server.address, unused_address()]);
     let open = LoadSpec {
         address: both.clone(),
         connection: ConnectionMode::Fresh,
@@ -402,7 +408,7 @@ fn meet(mixture: Mixture, hole: &BlackHole) {
     let server = unpredictable(mixture.seed);
     let Mixture { seed, shape, connection, loops } = mixture.clone();
     // The server twice, so that most requests get that far.
-    let addresses = vec![server.address, refusing(), server.address, hole.address];
+    let addresses = vec![server.address, unused_address(), server.address, hole.address];
     let spec = LoadSpec {
         address: Address::Tcp(addresses),
         length: Length::Duration(LENGTH),

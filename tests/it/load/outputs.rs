@@ -102,8 +102,7 @@ fn a_load_that_is_refused_leaves_the_last_results_as_they_were() {
         let load = [&[&*url, "--rate", "20/s", "--duration", "1s"], refused].concat();
         let outputs = ["csv", "hlog", "json"].map(file);
         let outputs = outputs.iter().flat_map(|output| ["-o", output]);
-        let ended = sweetspot(&load.into_iter().chain(outputs).collect::<Vec<_>>());
-        ended.assert_code(2);
+        sweetspot(&load.into_iter().chain(outputs).collect::<Vec<_>>()).assert_code(2);
         for name in ["csv", "hlog", "json"] {
             let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
             assert_eq!(text, "yesterday's", "{refused:?}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sweetspot::report::load::{About, LoadResult, Report, RequestLine, csv, hlog};
+use sweetspot::report::load::{About, LoadResult, Report, RequestLine, Sinks, Stream};
 use sweetspot::terms::{
     ErrorCounts, GeneratorSummary, Latencies, LatencySummary, LoadSecond, LoadSummary,
     RequestError, RequestRow, SendLagSummary,
@@ -32,6 +32,15 @@ fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// A stream into this file, as a load writes it.
+fn written(stream: Stream, file: &Path, write: impl FnOnce(&mut Sinks)) {
+    let mut sinks = Sinks::default();
+    let out = Box::new(std::fs::File::create(file).unwrap());
+    sinks.add(stream, &about(), file.display().to_string(), out).unwrap();
+    write(&mut sinks);
+    assert!(sinks.finish().is_empty());
 }
 
 fn about() -> About {
@@ -99,14 +108,10 @@ fn hdrhistograms_python_package_reads_the_quantiles_that_were_recorded() {
     };
     let seconds: [(u32, LoadSecond); 4] =
         [(3, second(1)), (4, second(900)), (5, LoadSecond::default()), (6, second(40))];
-    let mut bytes = Vec::new();
-    let mut writer = hlog::Writer::new(&mut bytes, &about()).unwrap();
-    for (index, second) in &seconds {
-        writer.second(u64::from(*index), second).unwrap();
-    }
-    writer.finish().unwrap();
     let log = folder.path().join("load.hlog");
-    std::fs::write(&log, &bytes).unwrap();
+    written(Stream::Hlog, &log, |sinks| {
+        seconds.iter().for_each(|(index, second)| sinks.second(u64::from(*index), second));
+    });
 
     let recorded = seconds.iter().flat_map(|(index, second)| {
         [
@@ -196,10 +201,8 @@ fn vegeta_reads_our_rows_and_prints_the_report_that_we_print() {
     }
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("load.csv");
+    written(Stream::Csv, &table, |sinks| rows().chunks(7).for_each(|some| sinks.rows(some)));
     let about = about();
-    let mut writer = csv::Writer::new(std::fs::File::create(&table).unwrap(), &about);
-    rows().chunks(7).for_each(|some| writer.rows(some).unwrap());
-    writer.finish().unwrap();
     let report = |form: &str| output_of(Command::new("vegeta").args(["report", form]).arg(&table));
     let all = all();
     let result = LoadResult { about: &about, summary: &summary(&all), all: &all };

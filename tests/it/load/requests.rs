@@ -15,9 +15,9 @@ use sweetspot::load::{self, Length, LoadSpec, Variables};
 use sweetspot::terms::{ConnectionMode, LiveSecond, StopSignal, Target};
 
 use super::command::{EASY, sweetspot};
-use super::engine::{at_rate, closing_between_requests, run, spec, total};
+use super::engine::{ONE_CLIENT, at_rate, closing_between_requests, run, spec, total};
 use super::server::{Server, ok};
-use crate::process::{self, ended, program};
+use crate::process::{self, between, ended, program};
 
 /// Requests that are due within half a second, by their due times and not by a count, so that each
 /// loop has exactly its own.
@@ -35,12 +35,6 @@ fn for_half_a_second(server: &Server, target: Target, rows: &[[&str; 2]]) -> Loa
         loops: 2,
         ..spec(server, at_rate(RATE), 0)
     }
-}
-
-fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
-    let from = text.find(before).unwrap() + before.len();
-    let length = text[from..].find(after).unwrap();
-    &text[from..from + length]
 }
 
 #[test]
@@ -107,9 +101,8 @@ fn rows_are_taken_in_turn_and_every_body_has_its_length() {
 fn a_request_that_is_sent_again_is_the_same_request() {
     // Every second request of a connection comes again on a new one.
     let server = closing_between_requests();
-    let one_client = Shape::Clients { clients: 1, think: Duration::ZERO };
     let target = Target::get("/{{seq}}/{{uuid}}");
-    let spec = LoadSpec { targets: vec![target], ..spec(&server, one_client, 20) };
+    let spec = LoadSpec { targets: vec![target], ..spec(&server, ONE_CLIENT, 20) };
     assert_eq!(total(&run(&spec)).status, [(200, 20)].into());
     let requests = server.seen.requests.lock().unwrap();
     let different: BTreeSet<&String> = requests.iter().collect();
@@ -178,11 +171,10 @@ fn each_client_sends_the_cookies_that_it_was_given() {
 
 #[test]
 fn a_cookie_that_is_ended_is_sent_no_more_and_an_open_load_keeps_none() {
-    let one_client = Shape::Clients { clients: 1, think: Duration::ZERO };
     let server = setting_cookies();
     let targets = vec![Target::get("/"), Target::get("/end")];
     let timeout = Duration::from_secs(20);
-    let one = LoadSpec { targets, timeout, keeps_cookies: true, ..spec(&server, one_client, 40) };
+    let one = LoadSpec { targets, timeout, keeps_cookies: true, ..spec(&server, ONE_CLIENT, 40) };
     assert_eq!(total(&run(&one)).status, [(200, 40)].into());
     let requests = server.seen.requests.lock().unwrap();
     let mut has_cookie = false;
@@ -219,8 +211,7 @@ fn targets_come_from_json_lines() {
         server.url()
     ));
     let arguments = [&server.url(), "--rate", "200/s", "--requests", "40", "--targets", &targets];
-    let output = sweetspot(&[&arguments[..], &EASY].concat());
-    output.assert_code(0);
+    sweetspot(&[&arguments[..], &EASY].concat()).assert_code(0);
     assert_eq!(counts(&server, ["GET /a?b=1 HTTP/1.1\r\n", "POST /orders "]), [30, 10]);
     {
         let requests = server.seen.requests.lock().unwrap();
@@ -229,8 +220,7 @@ fn targets_come_from_json_lines() {
         assert!(post.ends_with("\r\n\r\n{\"n\":1}"), "{post}");
     }
     // The file says where the server is.
-    let output = sweetspot(&[&arguments[1..], &EASY].concat());
-    output.assert_code(0);
+    sweetspot(&[&arguments[1..], &EASY].concat()).assert_code(0);
     assert_eq!(counts(&server, ["GET /a?b=1 HTTP/1.1\r\n", "POST /orders "]), [60, 20]);
 
     let bad =
@@ -345,6 +335,5 @@ fn a_log_that_cannot_be_used_ends_in_exit_code_2_with_the_way_out() {
         assert_eq!(output.code, Some(2), "{arguments:?}: {said}");
         assert!(said.contains(expected) && !said.contains("s3cret"), "{arguments:?}: {said}");
     }
-    let output = sweetspot(&["127.0.0.1:9/path", "--rate", "1", "--access-log", &posts]);
-    output.assert_code(2);
+    sweetspot(&["127.0.0.1:9/path", "--rate", "1", "--access-log", &posts]).assert_code(2);
 }

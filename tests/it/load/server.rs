@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// What a server saw.
 #[derive(Default)]
@@ -54,6 +55,18 @@ impl Server {
         Self::start(move |connection| {
             while connection.request().is_some() {
                 connection.send(&reply);
+            }
+        })
+    }
+
+    /// Answers each request after this many milliseconds, any number at once.
+    pub fn slow(milliseconds: u64) -> Self {
+        Self::start(move |connection| {
+            while connection.request().is_some() {
+                connection.busy(|connection| {
+                    std::thread::sleep(Duration::from_millis(milliseconds));
+                    connection.send(ok("slow"));
+                });
             }
         })
     }

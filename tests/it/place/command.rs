@@ -21,15 +21,11 @@ fn app(start: &str, more: &str, files: &[(&str, &str)]) -> TestApp {
     TestApp::new(&files)
 }
 
-fn on_command(app: &TestApp) -> Local {
-    app.local_on(server::find("command").unwrap())
-}
-
 #[test]
 fn gunicorn_is_started_by_its_command_and_its_workers_are_found() {
     let app = app(GUNICORN, "[env]\nPYTHONDONTWRITEBYTECODE = \"1\"\n", &[("app.py", WSGI)]);
     let before = app.listing();
-    let mut local = on_command(&app);
+    let mut local = app.local_on("command");
     for (workers, threads) in [(1, 1), (3, 1), (2, 3)] {
         start(&mut local, workers, threads);
         let serving = local.workers();
@@ -52,7 +48,7 @@ fn workers_that_were_spawned_and_not_forked_are_found_among_their_helpers() {
         await send({'type': 'http.response.body', 'body': body})\n";
     let start_with = "uvicorn --workers {workers} --host 127.0.0.1 --port {port} app:app";
     let app = app(start_with, "[env]\nPYTHONDONTWRITEBYTECODE = 1\n", &[("app.py", asgi)]);
-    let mut local = on_command(&app);
+    let mut local = app.local_on("command");
     for workers in [1, 2] {
         start(&mut local, workers, 1);
         let serving = local.workers();
@@ -72,10 +68,10 @@ fn a_single_process_is_its_own_worker_also_below_a_shell() {
     ] {
         let serve = "#!/bin/sh\nexec python3 -m http.server --bind 127.0.0.1 $PORT\n";
         let app = app(start_with, "[env]\nPORT = \"{port}\"\n", &[("serve", serve)]);
-        fs::set_permissions(app.path().join("serve"), mode(0o755)).unwrap();
+        set_mode(&app.path().join("serve"), 0o755);
         fs::write(app.path().join("index.html"), "ok").unwrap();
         let start_with = start_with.replace("''", "'");
-        let mut local = on_command(&app);
+        let mut local = app.local_on("command");
         start(&mut local, 1, 1);
         assert_eq!(get(local.address().unwrap(), "/index.html"), "ok");
         let serving = local.workers();
@@ -91,7 +87,7 @@ fn a_server_that_makes_itself_independent_is_found_watched_and_ended() {
     // Whoever started it has ended, the first process does not know it.
     let start_with = format!("sh -c '(setsid sh -c \"{serve}\" &); exec sleep 1000'");
     let app = app(&start_with, "", &[("index.html", "ok")]);
-    let mut local = on_command(&app);
+    let mut local = app.local_on("command");
     start(&mut local, 1, 1);
     let serving = local.workers();
     assert_eq!(serving.len(), 1, "{serving:?}");
@@ -117,7 +113,7 @@ fn the_stop_signal_is_the_users() {
     let mark = elsewhere.path().join("ended");
     let more = format!("stop-signal = \"USR1\"\n[env]\nMARK = \"{}\"\n", mark.display());
     let app = app("python3 serve.py {port}", &more, &[("serve.py", serve)]);
-    let mut local = on_command(&app);
+    let mut local = app.local_on("command");
     start(&mut local, 1, 1);
     let began = Instant::now();
     local.stop().unwrap();
@@ -143,7 +139,7 @@ fn workers_that_load_slowly_are_waited_for_though_another_answers() {
     let files = [("app.py", format!("{slow}{WSGI}"))];
     let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let app = app("gunicorn -w {workers} -b 127.0.0.1:{port} app:app", &more, &files);
-    let mut local = on_command(&app);
+    let mut local = app.local_on("command");
     start(&mut local, 3, 1);
     let loaded = fs::read_dir(elsewhere.path()).unwrap().count();
     assert_eq!(loaded, 3, "it counted as ready before its workers had loaded the app");
@@ -163,7 +159,7 @@ fn the_last_words_of_a_command_that_fails_are_shown() {
         let broken = "raise RuntimeError('boom at boot')\n";
         let env = "[env]\nPYTHONDONTWRITEBYTECODE = \"1\"\n";
         let app = app(start_with, env, &[("app.py", broken)]);
-        let failure = start_failing(&mut on_command(&app), 2, 1);
+        let failure = start_failing(&mut app.local_on("command"), 2, 1);
         assert_eq!(failure.kind, kind, "{failure:?}");
         assert!(failure.last_lines.join("\n").contains(words), "{failure:?}");
         app.assert_nothing_is_left();
@@ -176,7 +172,7 @@ fn a_variable_of_the_users_reaches_every_server_and_the_recipes_own_come_before_
         "[200, {}, [%w[GREETING RACK_ENV RAILS_ENV WEB_CONCURRENCY].map { |n| ENV[n] }.join(' ')]]",
     );
     for name in ["puma", "unicorn"] {
-        let mut settings = app.settings_on(server::find(name).unwrap());
+        let mut settings = app.settings_on(name);
         let env = [("GREETING", "{port}"), ("RACK_ENV", "staging"), ("WEB_CONCURRENCY", "9")];
         settings.app.env = env.map(|(name, value)| (name.to_string(), value.to_string())).into();
         let local = started(settings, 2, 1);
@@ -197,8 +193,7 @@ fn a_tune_of_a_command_ends_in_the_command_to_start_it_with() {
         .chain(["--workers", "1,3", "--budget", "45s", "--slo", "p95<1s"])
         .collect();
     let ended = site.run(&tune);
-    ended.assert_code(0);
-    ended.assert_says(&[
+    ended.assert_code(0).assert_says(&[
         "command gunicorn",
         "Run 3 workers: it holds",
         "gunicorn -w 3 -b 127.0.0.1:{port} app:app",

@@ -3,10 +3,8 @@
 use std::net::{SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 
-use sweetspot::place::Offer;
-use sweetspot::report::Language;
 use sweetspot::server::ADAPTERS;
-use sweetspot::terms::{BootFailureKind, Offered, PythonRemark, Remark, TrialFailure};
+use sweetspot::terms::{BootFailureKind, PythonRemark, Remark, TrialFailure};
 
 use super::*;
 use crate::failures::random;
@@ -252,7 +250,6 @@ fn php_app(doing: Doing) -> Files {
 /// An app on one of the servers.
 struct Case {
     row: &'static Row,
-    adapter: &'static dyn Adapter,
     app: TestApp,
     proxy: Proxy,
 }
@@ -298,7 +295,7 @@ impl Case {
             plans.for_each(|(_, plan)| *plan = plan.replace(ON_A_PORT, ON_A_SOCKET));
         }
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
-        Self { row, adapter, app: TestApp::new(&files), proxy }
+        Self { row, app: TestApp::new(&files), proxy }
     }
 
     /// As it is called when something fails.
@@ -310,7 +307,7 @@ impl Case {
     }
 
     fn settings(&self) -> LocalSettings {
-        let mut settings = self.app.settings_on(self.adapter);
+        let mut settings = self.app.settings_on(self.row.name);
         settings.app.proxy = self.proxy;
         settings
     }
@@ -463,14 +460,8 @@ fn every_server_that_is_killed_is_noticed_under_load() {
         let mut local = started(case.settings(), 2, 1);
         // Of several processes, the last: a server with a part missing is no longer the same.
         kill(*local.server_pids().last().unwrap(), libc::SIGKILL);
-        let offer = Offer {
-            offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
-            warm_up: Duration::ZERO,
-            duration: Duration::from_secs(30),
-            seed: 1,
-            connection: None,
-            pods_away: 0,
-        };
+        let second = a_second(1, Duration::from_millis(50));
+        let offer = Offer { duration: Duration::from_secs(30), ..second };
         let began = Instant::now();
         let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
         assert!(began.elapsed() < offer.duration, "the load is ended with the server");

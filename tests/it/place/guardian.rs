@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use sweetspot::terms::{Doubt, MachineDoubt, Warning};
 
 use serde_json::{Value, json};
+use sweetspot::terms::{Doubt, MachineDoubt, Warning};
 
 use super::*;
+use crate::failures::unprivileged::is_root;
 use crate::process::copy_of_program;
 
 /// A guardian of the test's own; dropping it closes its input, as our death does.
@@ -26,7 +27,7 @@ impl TestGuardian {
 
     fn begin_with(program: &Path, limits: Value) -> (Self, Value) {
         let scratch_in = tempfile::tempdir().unwrap();
-        fs::set_permissions(scratch_in.path(), mode(0o777)).unwrap();
+        set_mode(scratch_in.path(), 0o777);
         let mut command = Command::new(program);
         command.arg("__guardian").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -177,7 +178,7 @@ fn what_is_started_has_the_folder_that_it_stands_in_for_its_own() {
 fn whenever_we_die_nothing_of_the_server_is_left() {
     let app = TestApp::new(&[("config.ru", APP)]);
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), mode(0o755)).unwrap();
+    set_mode(folder.path(), 0o755);
     let unprivileged = unprivileged_guardian(folder.path());
     let programs = [Path::new(env!("CARGO_BIN_EXE_sweetspot")), &unprivileged];
     // From before the start, through boot, into serving; with and without a control group.
@@ -197,15 +198,14 @@ fn whenever_we_die_nothing_of_the_server_is_left() {
 fn a_daemon_is_caught_without_a_control_group_too() {
     let app = TestApp::new(&[("config.ru", APP)]);
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), mode(0o755)).unwrap();
+    set_mode(folder.path(), 0o755);
     let (mut guardian, begun) =
         TestGuardian::begin_with(&unprivileged_guardian(folder.path()), json!({}));
     guardian.started(&app.path(), &PUMA);
     wait_until("a daemon is there", || {
         guardian.processes().into_iter().any(|pid| title(pid) == "the daemon")
     });
-    // SAFETY: takes and touches nothing.
-    if unsafe { libc::geteuid() } == 0 {
+    if is_root() {
         assert_eq!(begun["group"]["folders"], json!([]), "nobody may make control groups");
     }
     guardian.abandon();
@@ -344,22 +344,21 @@ fn when_the_guardian_itself_is_killed_its_servers_die_and_the_next_start_has_a_n
 /// As nobody, when we are root; as ourselves otherwise, which is just as unprivileged.
 fn unprivileged_guardian(folder: &Path) -> PathBuf {
     let copy = copy_of_program(folder);
-    // SAFETY: takes and touches nothing.
-    if unsafe { libc::geteuid() } != 0 {
+    if !is_root() {
         return copy;
     }
     let script = folder.join("as-nobody");
     let copy = copy.display();
     let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
     fs::write(&script, format!("#!/bin/sh\nexec {nobody} {copy} \"$@\"\n")).unwrap();
-    fs::set_permissions(&script, mode(0o755)).unwrap();
+    set_mode(&script, 0o755);
     script
 }
 
 #[test]
 fn without_permission_the_server_runs_on_fewer_cores_and_what_is_not_enforced_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), mode(0o777)).unwrap();
+    set_mode(folder.path(), 0o777);
     let app = TestApp::answering("[200, {}, [File.read('/proc/self/status')]]");
     let mut settings = app.settings();
     settings.guardian = unprivileged_guardian(folder.path());

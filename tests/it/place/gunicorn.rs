@@ -5,17 +5,9 @@ use sweetspot::terms::BootFailureKind;
 
 use super::*;
 
-fn gunicorn() -> &'static dyn Adapter {
-    server::find("gunicorn").unwrap()
-}
-
 const APP: &str = "import os\ndef application(environ, start):\n    \
                    start('200 OK', [('Content-Type', 'text/plain')])\n    \
                    return [' '.join(map(str, ANSWER)).encode()]\n";
-
-fn inspect(app: &TestApp) -> Inspection {
-    app.inspect(app.local_on(gunicorn()))
-}
 
 #[test]
 fn the_apps_own_settings_are_read_without_starting_anything() {
@@ -23,17 +15,15 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
                threads = int(os.environ.get('GUNICORN_THREADS', 2))\nbind = '0.0.0.0:8000'\n\
                accesslog = 'log/access.log'\nchdir = '/srv/only/in/production'\ntimeout = 15\n";
     let module = ("wsgi.py", "raise ValueError('booted')\napplication = 1\n");
-    let read = inspect(&TestApp::new(&[module, ("gunicorn.conf.py", own)]));
+    let read = TestApp::new(&[module, ("gunicorn.conf.py", own)]).inspect_on("gunicorn");
     assert_eq!(read.current, configuration(3, 2));
     assert_eq!(read.obeys.workers.as_deref(), Some("GUNICORN_PROCESSES"));
     assert_eq!(read.obeys.max_threads.as_deref(), Some("GUNICORN_THREADS"));
     assert_eq!(read.obeys.min_threads, MinThreads::Variable("GUNICORN_THREADS".into()));
     assert!(read.runtime_version.starts_with("Python 3."));
-    let remarks = Language::DATA.say_each(&read.remarks).join("\n");
-    for part in ["(0.0.0.0:8000) are not opened", "log/access.log is not", "more than 15 s"] {
-        assert!(remarks.contains(part), "{part} is missing in: {remarks}");
-    }
-    let plain = inspect(&TestApp::new(&[module]));
+    let expected = ["(0.0.0.0:8000) are not opened", "log/access.log is not", "more than 15 s"];
+    assert_remarks(&read, &expected);
+    let plain = TestApp::new(&[module]).inspect_on("gunicorn");
     assert_eq!(plain.current, configuration(1, 1));
     assert_eq!(plain.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
     assert_eq!(plain.obeys.max_threads, None);
@@ -42,18 +32,17 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 #[test]
 fn settings_that_insist_on_a_port_are_read_without_one() {
     let own = "import os\nbind = '127.0.0.1:' + os.environ['PORT']\nworkers = 3\n";
-    let read =
-        inspect(&TestApp::new(&[("wsgi.py", "application = 1\n"), ("gunicorn.conf.py", own)]));
+    let files = [("wsgi.py", "application = 1\n"), ("gunicorn.conf.py", own)];
+    let read = TestApp::new(&files).inspect_on("gunicorn");
     assert_eq!(read.current, configuration(3, 1));
-    let remarks = Language::DATA.say_each(&read.remarks).join("\n");
-    assert!(!remarks.contains("not opened"), "{remarks}");
+    assert!(!remarks(&read).contains("not opened"), "{read:?}");
 }
 
 #[test]
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let own = ("gunicorn.conf.py", "workers = 2\nthreads = unknown_name\n");
     let app = TestApp::new(&[("wsgi.py", "application = 1\n"), own]);
-    let failure = unread(app.local_on(gunicorn()));
+    let failure = unread(app.local_on("gunicorn"));
     assert_eq!(failure.kind, BootFailureKind::Exited);
     assert!(why(&failure).contains("unknown_name"), "{failure:?}");
     assert!(why(&failure).contains("gunicorn.conf.py:2"), "{failure:?}");
@@ -90,7 +79,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
         let module = APP.replace("ANSWER", answer);
         let app = TestApp::new(&[("wsgi.py", &module), ("gunicorn.conf.py", &config)]);
         let before = app.listing();
-        let mut local = app.local_on(gunicorn());
+        let mut local = app.local_on("gunicorn");
         for (workers, threads) in [(2, 3), (1, 1)] {
             start(&mut local, workers, threads);
             let expected = format!(
@@ -118,13 +107,11 @@ fn it_is_measured_with_the_flags_of_the_command_that_deploys_it() {
     let files = [("web/wsgi.py", &*module), ("gunicorn.conf.py", config), ("Procfile", command)];
     let app = TestApp::new(&files);
     let before = app.listing();
-    let settings = || LocalSettings { app: app.planned(), ..app.settings_on(gunicorn()) };
+    let settings = || LocalSettings { app: app.planned(), ..app.settings_on("gunicorn") };
     let inspection = app.inspect(Local::new(settings(), StopSignal::default()).unwrap());
     assert_eq!(inspection.current, configuration(5, 1));
-    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-    for part in ["preload_app = True", "after 500 requests", "more than 45 s"] {
-        assert!(remarks.contains(part), "{part} is missing in: {remarks}");
-    }
+    let expected = ["preload_app = True", "after 500 requests", "more than 45 s"];
+    assert_remarks(&inspection, &expected);
     let mut local = started(settings(), 2, 1);
     let expected = format!("{}/web True 500 45 2 live", app.path().display());
     assert_eq!(get(local.address().unwrap(), "/"), expected);
@@ -143,8 +130,8 @@ fn an_asgi_app_runs_in_workers_of_uvicorns() {
         let config = config.map(|text| ("gunicorn.conf.py", text));
         let files: Vec<_> = [("asgi.py", module)].into_iter().chain(config).collect();
         let app = TestApp::new(&files);
-        assert!(!gunicorn().has_threads(&app.settings_on(gunicorn()).app));
-        let mut local = started(app.settings_on(gunicorn()), 2, 1);
+        assert!(!server::find("gunicorn").unwrap().has_threads(&app.settings_on("gunicorn").app));
+        let mut local = started(app.settings_on("gunicorn"), 2, 1);
         assert_eq!(get(local.address().unwrap(), "/"), "asgi");
         app.end(&mut local);
     }
@@ -157,7 +144,7 @@ fn a_module_or_a_name_that_is_not_there_is_shown() {
         ("app = application = None\ndel application, app\n", "Failed to find attribute"),
     ] {
         let app = TestApp::new(&[("wsgi.py", text)]);
-        let failure = start_failing(&mut app.local_on(gunicorn()), 2, 1);
+        let failure = start_failing(&mut app.local_on("gunicorn"), 2, 1);
         assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
         assert!(failure.last_lines.join("\n").contains(expected), "{failure:?}");
         app.assert_nothing_is_left();
@@ -168,10 +155,10 @@ fn a_module_or_a_name_that_is_not_there_is_shown() {
 fn the_printed_lines_give_exactly_the_workers_and_threads() {
     let module = APP.replace("ANSWER", "['ok']");
     let app = TestApp::new(&[("wsgi.py", &module)]);
-    let inspection = inspect(&app);
-    let recognised = app.settings_on(gunicorn()).app;
-    let settings = written_down(gunicorn(), &recognised, &inspection, (3, 2));
+    let inspection = app.inspect_on("gunicorn");
+    let recognised = app.settings_on("gunicorn").app;
+    let settings = written_down("gunicorn", &recognised, &inspection, (3, 2));
     assert!(settings.env.is_empty(), "{settings:?}");
     fs::write(app.path().join("gunicorn.conf.py"), &settings.config_snippet).unwrap();
-    assert_eq!(inspect(&app).current, configuration(3, 2));
+    assert_eq!(app.inspect_on("gunicorn").current, configuration(3, 2));
 }

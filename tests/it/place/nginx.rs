@@ -3,13 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use sweetspot::place::Offer;
-use sweetspot::terms::{ConnectionMode, Offered};
+use sweetspot::terms::ConnectionMode;
 
 use super::*;
 
 fn behind_nginx(app: &TestApp, server: &str, workers: u16, threads: u16) -> Local {
-    let mut settings = app.settings_on(server::find(server).unwrap());
+    let mut settings = app.settings_on(server);
     settings.app.proxy = Proxy::Nginx;
     started(settings, workers, threads)
 }
@@ -93,14 +92,7 @@ fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() 
     let began = |pid: u32| std::fs::read(app.path().join(format!("busy{pid}"))).ok();
     let mut local = behind_nginx(&app, "php-fpm", 2, 1);
     let master = local.server_pid().unwrap();
-    let offer = Offer {
-        offered: Offered::Closed { clients: 4, think: Duration::ZERO },
-        warm_up: Duration::ZERO,
-        duration: Duration::from_secs(3),
-        seed: 1,
-        connection: None,
-        pods_away: 0,
-    };
+    let offer = Offer { duration: Duration::from_secs(3), ..a_second(4, Duration::ZERO) };
     let mut killed = 0;
     let mut kill_one = |_: &_| {
         if killed == 0 {
@@ -149,18 +141,12 @@ fn connections_to_the_server_are_kept_where_that_is_tried() {
                 File.write('connections', $seen.size); [200, {}, ['ok']]";
     let connections = |value: &str| {
         let app = TestApp::answering(body);
-        let mut settings = app.settings_on(server::find("puma").unwrap());
+        let mut settings = app.settings_on("puma");
         settings.app.proxy = Proxy::Nginx;
         settings.app.changed.settings.insert("nginx.upstream_keepalive".into(), value.into());
         let mut local = started(settings, 1, 2);
-        let offer = Offer {
-            offered: Offered::Closed { clients: 2, think: Duration::from_millis(20) },
-            warm_up: Duration::ZERO,
-            duration: Duration::from_secs(3),
-            seed: 1,
-            connection: Some(ConnectionMode::Fresh),
-            pods_away: 0,
-        };
+        let (duration, connection) = (Duration::from_secs(3), Some(ConnectionMode::Fresh));
+        let offer = Offer { duration, connection, ..a_second(2, Duration::from_millis(20)) };
         local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
         app.end(&mut local);
         let text = fs::read_to_string(app.path().join("connections")).unwrap();

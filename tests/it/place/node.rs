@@ -4,10 +4,6 @@ use sweetspot::terms::BootFailureKind;
 
 use super::*;
 
-fn node() -> &'static dyn Adapter {
-    server::find("node").unwrap()
-}
-
 const SERVE: &str = "require('http').createServer((request, reply) => \
                      reply.end(`${process.env.NODE_ENV} ${process.env['WEB_' + 'CONCURRENCY']}`))";
 
@@ -34,7 +30,7 @@ fn apps_of_every_kind_come_up_with_their_workers() {
     ] {
         let app = TestApp::new(&[(name, text)]);
         let before = app.listing();
-        let mut local = app.local_on(node());
+        let mut local = app.local_on("node");
         assert_eq!(local.inspect().unwrap().obeys.workers.as_deref(), obeys, "{text}");
         for workers in [1, 2] {
             start(&mut local, workers, 1);
@@ -73,7 +69,7 @@ fn what_listens_elsewhere_beside_those_that_serve_is_left_alone() {
                    process.on('disconnect', () => process.exit());\n";
     for text in [helped, own] {
         let app = TestApp::new(&[("server.js", &text), ("metrics.js", metrics)]);
-        let mut local = app.local_on(node());
+        let mut local = app.local_on("node");
         start(&mut local, 1, 1);
         let address = local.address().unwrap();
         // Longer than what listens elsewhere is given to open its own port.
@@ -86,7 +82,7 @@ fn what_listens_elsewhere_beside_those_that_serve_is_left_alone() {
 fn an_app_that_listens_on_a_port_of_its_own_is_told_so() {
     let app = TestApp::new(&[("server.js", &format!("{SERVE}.listen(0);\n"))]);
     for workers in [1, 2] {
-        let failure = start_failing(&mut app.local_on(node()), workers, 1);
+        let failure = start_failing(&mut app.local_on("node"), workers, 1);
         assert_eq!(failure.kind, BootFailureKind::OtherPort, "{failure:?}");
         assert_message(&failure, "another port than PORT says");
         assert_advice(&failure, "process.env.PORT");

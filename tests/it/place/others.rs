@@ -114,7 +114,7 @@ impl Other {
 fn each_starts_serves_with_as_many_workers_as_it_is_told_and_ends() {
     for other in OTHERS.iter().filter(|other| other.is_there()) {
         let app = TestApp::new(&[other.file, ("sweetspot.toml", &other.plan())]);
-        let mut local = app.local_on(server::find("command").unwrap());
+        let mut local = app.local_on("command");
         for &((workers, threads), serving) in other.settings {
             start(&mut local, workers, threads);
             assert_eq!(get(local.address().unwrap(), "/"), "ok", "{}", other.program);
@@ -136,8 +136,6 @@ fn each_is_tuned_to_a_decision() {
         if other.plan().contains("{threads}") {
             tune.extend(["--threads", "1,4"]);
         }
-        let ended = site.run(&tune);
-        ended.assert_code(0);
-        ended.assert_says(&["it holds"]);
+        site.run(&tune).assert_code(0).assert_says(&["it holds"]);
     }
 }

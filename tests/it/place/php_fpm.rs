@@ -6,14 +6,6 @@ use sweetspot::terms::BootFailureKind;
 use super::*;
 use crate::failures::site::Site;
 
-fn php_fpm() -> &'static dyn Adapter {
-    server::find("php-fpm").unwrap()
-}
-
-fn inspect(app: &TestApp) -> Inspection {
-    app.inspect(app.local_on(php_fpm()))
-}
-
 #[test]
 fn the_apps_own_pool_is_read_without_starting_anything() {
     for (own, workers, obeys) in [
@@ -22,7 +14,7 @@ fn the_apps_own_pool_is_read_without_starting_anything() {
         ("[www]\npm = ondemand\npm.max_children = ${OWN_NUMBER}\n", 9, Some("OWN_NUMBER")),
     ] {
         let app = TestApp::new(&[("index.php", "<?php\n"), ("php-fpm.conf", own)]);
-        let mut settings = app.settings_on(php_fpm());
+        let mut settings = app.settings_on("php-fpm");
         settings.app.env.insert("OWN_NUMBER".into(), "9".into());
         let mut local = Local::new(settings, StopSignal::default()).unwrap();
         let inspection = local.inspect().unwrap();
@@ -32,14 +24,9 @@ fn the_apps_own_pool_is_read_without_starting_anything() {
         assert!(inspection.runtime_version.starts_with("php "));
     }
     // Whatever this machine's own pool says.
-    let without = inspect(&TestApp::new(&[("index.php", "<?php\n")]));
-    assert!(
-        Language::DATA
-            .say_each(&without.remarks)
-            .join("\n")
-            .starts_with("today's number of workers is "),
-        "{without:?}"
-    );
+    let without = TestApp::new(&[("index.php", "<?php\n")]).inspect_on("php-fpm");
+    let said = "today's number of workers is ";
+    assert!(remarks(&without).starts_with(said), "{without:?}");
 }
 
 /// Settings that would listen, write and run elsewhere, hide errors and start another pool; and
@@ -70,7 +57,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
     fs::create_dir(app.path().join("config")).unwrap();
     fs::write(app.path().join("config/php-fpm.conf"), own).unwrap();
     let before = app.listing();
-    let mut settings = app.settings_on(php_fpm());
+    let mut settings = app.settings_on("php-fpm");
     settings.app.env.insert("OWN_WORD".into(), "word".into());
     let mut local = Local::new(settings, StopSignal::default()).unwrap();
     for workers in [3, 1] {
@@ -88,7 +75,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
 fn a_line_that_php_fpm_does_not_know_is_shown_with_its_number() {
     let own = "[www]\nlisten = 127.0.0.1:1\nno_such_setting = 3\n";
     let app = TestApp::new(&[("index.php", "<?php\n"), ("php-fpm.conf", own)]);
-    let failure = start_failing(&mut app.local_on(php_fpm()), 2, 1);
+    let failure = start_failing(&mut app.local_on("php-fpm"), 2, 1);
     assert_eq!(failure.kind, BootFailureKind::Exited);
     let shown = failure.last_lines.join("\n");
     assert!(shown.contains("php-fpm.conf:3]"), "{failure:?}");
@@ -110,7 +97,7 @@ fn a_page_that_fails_shows_why() {
         // Errors that are shown would make these pages good ones.
         let own = ("php-fpm.conf", "[www]\nphp_flag[display_errors] = on\n");
         let app = TestApp::new(&[("index.php", page), own]);
-        let failure = start_failing(&mut app.local_on(php_fpm()), 2, 1);
+        let failure = start_failing(&mut app.local_on("php-fpm"), 2, 1);
         assert_eq!(failure.kind, kind, "{failure:?}");
         let shown = failure.last_lines.join("\n");
         assert!(shown.contains(expected) && shown.contains("index.php"), "{failure:?}");
@@ -134,7 +121,7 @@ fn pages_files_folders_and_paths_are_answered_as_web_servers_have_it() {
         ("public/.git/config", "s3cret"),
         ("public/.well-known/acme", "a proof"),
     ]);
-    let local = started(app.settings_on(php_fpm()), 1, 1);
+    let local = started(app.settings_on("php-fpm"), 1, 1);
     let address = local.address().unwrap();
     let port = address.port();
     for (path, expected) in [
@@ -163,8 +150,7 @@ fn a_tune_ends_in_a_decision_that_names_workers_only() {
     let site = Site::working(&[("public/index.php", page), ("php-fpm.conf", own)]);
     let tune = ["tune", "--workers", "1,3", "--budget", "60s", "--slo", "p95<1s"];
     let ended = site.run(&tune);
-    ended.assert_code(0);
-    ended.assert_says(&[
+    ended.assert_code(0).assert_says(&[
         "Run 3 workers: it holds",
         "times what today's 1 worker holds",
         "(PHP)",

@@ -50,7 +50,7 @@ fn probed_app() -> TestApp {
 }
 
 fn settings_with_probe(app: &TestApp, server: &str) -> LocalSettings {
-    let mut settings = app.settings_on(server::find(server).unwrap());
+    let mut settings = app.settings_on(server);
     settings.app.is_probed = true;
     settings
 }

@@ -20,7 +20,7 @@ fn what_rails_brings_along_stands_in_front_keeps_its_connections_and_ends() {
             continue;
         }
         let app = TestApp::answering(APP);
-        let mut settings = app.settings_on(server::find("puma").unwrap());
+        let mut settings = app.settings_on("puma");
         settings.app.proxy = proxy;
         let mut local = started(settings, 2, 1);
         let address = local.address().unwrap();

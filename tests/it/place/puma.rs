@@ -3,8 +3,7 @@
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 
-use sweetspot::place::{Observed, Offer};
-use sweetspot::terms::{BootFailureKind, ConnectionMode, Offered};
+use sweetspot::terms::{BootFailureKind, ConnectionMode};
 
 use super::*;
 
@@ -36,8 +35,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         let app = TestApp::new(&[("config.ru", "raise 'booted'"), ("config/puma.rb", config)]);
         let inspection = app.inspect(app.local());
         assert_eq!(inspection.current, configuration(workers, threads), "{config}");
-        let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-        assert!(remarks.contains(remark), "{config}: {remarks}");
+        assert!(remarks(&inspection).contains(remark), "{config}: {inspection:?}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
     }
@@ -54,7 +52,7 @@ fn settings_that_insist_on_a_port_are_read_without_one() {
 fn an_app_that_is_never_preloaded_is_not_told_that_it_would_be() {
     let app =
         TestApp::new(&[("config.ru", ""), ("config/puma.rb", "workers 2\npreload_app! false\n")]);
-    let remarks = Language::DATA.say_each(&app.inspect(app.local()).remarks).join("\n");
+    let remarks = remarks(&app.inspect(app.local()));
     assert!(!remarks.contains("preload"), "{remarks}");
 }
 
@@ -77,18 +75,14 @@ fn a_plugin_that_works_inside_the_server_is_named_and_pumas_own_is_not() {
     let files =
         [("config.ru", ""), ("config/puma.rb", config), ("lib/puma/plugin/jobs.rb", plugin)];
     let app = TestApp::new(&files);
-    let inspection = app.inspect(app.local());
-    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-    assert!(remarks.contains("jobs runs inside the server"), "{remarks}");
+    assert_remarks(&app.inspect(app.local()), &["jobs runs inside the server"]);
 }
 
 #[test]
 fn sidekiq_that_the_settings_embed_is_named() {
     let config = "workers 2\nbefore_fork { $jobs = Sidekiq.configure_embed { } }\n";
     let app = TestApp::new(&[("config.ru", ""), ("config/puma.rb", config)]);
-    let inspection = app.inspect(app.local());
-    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-    assert!(remarks.contains("sidekiq runs inside the server"), "{remarks}");
+    assert_remarks(&app.inspect(app.local()), &["sidekiq runs inside the server"]);
 }
 
 #[test]
@@ -101,9 +95,7 @@ fn channels_to_which_nobody_connects_here_are_said() {
         ("app/channels/chat_channel.rb", channel),
     ];
     let app = TestApp::new(&files);
-    let inspection = app.inspect(app.local());
-    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-    assert!(remarks.contains("Action Cable may serve 1 channel of"), "{remarks}");
+    assert_remarks(&app.inspect(app.local()), &["Action Cable may serve 1 channel of"]);
 }
 
 #[test]
@@ -216,20 +208,11 @@ fn a_load_of_so_many_requests_ends_after_them() {
     let app = TestApp::answering("[200, {}, ['ok']]");
     let settings = LocalSettings { most_requests: Some(REQUESTS), ..app.settings() };
     let mut local = started(settings, 1, 2);
-    let offer = |duration_s| Offer {
-        offered: Offered::Closed { clients: 5, think: Duration::from_millis(20) },
-        warm_up: Duration::ZERO,
-        duration: Duration::from_secs(duration_s),
-        seed: 1,
-        connection: None,
-        pods_away: 0,
-    };
-    let mut go_on = |_: &_| ControlFlow::Continue(());
-    let due = |observed: &Observed| -> u64 {
-        observed.load.seconds.iter().map(|second| second.due).sum()
-    };
-    let observed = local.offer(&offer(600), &mut go_on).unwrap();
-    assert_eq!(due(&observed), REQUESTS, "long before the time is up");
+    let second = a_second(5, Duration::from_millis(20));
+    let offer = Offer { duration: Duration::from_secs(600), ..second };
+    let observed = local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
+    let due: u64 = observed.load.seconds.iter().map(|second| second.due).sum();
+    assert_eq!(due, REQUESTS, "long before the time is up");
     assert!(!observed.load.run.is_cut_short);
     app.end(&mut local);
 }

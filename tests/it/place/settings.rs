@@ -101,8 +101,7 @@ fn planned(app: &TestApp) -> App {
 
 fn settings_for(app: &TestApp, workers: u16, threads: u16) -> Settings {
     let (recognised, inspection) = look(app);
-    let puma = server::find("puma").unwrap();
-    written_down(puma, &recognised, &inspection, (workers, threads))
+    written_down("puma", &recognised, &inspection, (workers, threads))
 }
 
 #[test]

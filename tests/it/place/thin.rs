@@ -8,14 +8,6 @@ use sweetspot::terms::BootFailureKind;
 
 use super::*;
 
-fn thin() -> &'static dyn Adapter {
-    server::find("thin").unwrap()
-}
-
-fn inspect(app: &TestApp) -> Inspection {
-    app.inspect(app.local_on(thin()))
-}
-
 #[test]
 fn the_apps_own_settings_are_read_without_starting_anything() {
     let follows = "servers: <%= ENV['WEB_CONCURRENCY'] || 3 %>\nthreaded: true\n\
@@ -28,21 +20,18 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         ("", (1, 1), (None, None)),
     ] {
         let files = [("config.ru", "raise 'booted'"), ("config/thin.yml", settings)];
-        let inspection = inspect(&TestApp::new(&files));
+        let inspection = TestApp::new(&files).inspect_on("thin");
         assert_eq!(inspection.current, configuration(workers, threads), "{settings}");
         let obeyed = &inspection.obeys;
         assert_eq!((obeyed.workers.as_deref(), obeyed.max_threads.as_deref()), obeys, "{settings}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
         if settings == follows {
-            let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-            for part in ["longer than 45 s", "log/thin.log is not written to", "thin.yml sets user"]
-            {
-                assert!(remarks.contains(part), "{part} is missing in: {remarks}");
-            }
+            let log = "log/thin.log is not written to";
+            assert_remarks(&inspection, &["longer than 45 s", log, "thin.yml sets user"]);
         }
     }
-    let without = inspect(&TestApp::answering("[200, {}, []]"));
+    let without = TestApp::answering("[200, {}, []]").inspect_on("thin");
     assert_eq!(without.current, configuration(1, 1));
 }
 
@@ -54,7 +43,7 @@ fn settings_that_do_not_load_are_shown_with_their_line() {
         ("- servers\n", ["config/thin.yml", "holds no names"]),
     ] {
         let app = TestApp::new(&[("config.ru", ""), ("config/thin.yml", own)]);
-        let failure = unread(app.local_on(thin()));
+        let failure = unread(app.local_on("thin"));
         assert_eq!(failure.kind, BootFailureKind::Exited);
         for part in expected {
             assert!(why(&failure).contains(part), "{failure:?}");
@@ -87,7 +76,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
         ("log/.keep", ""),
     ]);
     let before = app.listing();
-    let mut local = app.local_on(thin());
+    let mut local = app.local_on("thin");
     for (workers, threads) in [(2, 3), (1, 1)] {
         start(&mut local, workers, threads);
         let expected = format!(
@@ -110,7 +99,7 @@ const COUNTING: &str = "$lock, $in, $max = Mutex.new, 0, 0\nrun ->(env) do\n  \
 #[test]
 fn a_worker_serves_as_many_requests_at_once_as_it_has_threads() {
     let app = TestApp::new(&[("config.ru", COUNTING), ("config/thin.yml", "threaded: true\n")]);
-    let mut local = app.local_on(thin());
+    let mut local = app.local_on("thin");
     for threads in [1, 2, 3] {
         start(&mut local, 1, threads);
         let address = local.address().unwrap();
@@ -125,7 +114,7 @@ fn a_worker_serves_as_many_requests_at_once_as_it_has_threads() {
 fn the_apps_own_timeout_cuts_replies_off_where_there_are_several_threads() {
     let rackup = "run ->(env) { sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']] }\n";
     let app = TestApp::new(&[("config.ru", rackup), ("thin.yml", "timeout: 1\n")]);
-    let mut local = app.local_on(thin());
+    let mut local = app.local_on("thin");
     for (threads, expected) in [(1, "ok"), (2, "502 Bad Gateway")] {
         start(&mut local, 1, threads);
         let reply = get(local.address().unwrap(), "/slow");
@@ -144,8 +133,8 @@ fn an_app_with_a_bundle_runs_through_bundler() {
     lock.stdout(Stdio::null()).stderr(Stdio::null());
     assert!(lock.status().unwrap().success());
     let before = app.listing();
-    assert_eq!(inspect(&app).current, configuration(1, 1));
-    let mut local = started(app.settings_on(thin()), 2, 2);
+    assert_eq!(app.inspect_on("thin").current, configuration(1, 1));
+    let mut local = started(app.settings_on("thin"), 2, 2);
     let lock = app.path().join("Gemfile.lock");
     assert_eq!(get(local.address().unwrap(), "/"), lock.display().to_string());
     app.end(&mut local);
@@ -155,7 +144,7 @@ fn an_app_with_a_bundle_runs_through_bundler() {
 #[test]
 fn a_socket_that_a_killed_server_left_behind_does_not_stop_the_next_one() {
     let app = TestApp::answering("[200, {}, ['ok']]");
-    let mut local = app.local_on(thin());
+    let mut local = app.local_on("thin");
     for _ in 0..2 {
         start(&mut local, 2, 1);
         local.server_pids().into_iter().for_each(|pid| kill(pid, libc::SIGKILL));
@@ -167,7 +156,7 @@ fn a_socket_that_a_killed_server_left_behind_does_not_stop_the_next_one() {
 #[test]
 fn an_app_that_fails_in_a_request_shows_why() {
     let app = TestApp::answering("raise 'boom in a page'");
-    let failure = start_failing(&mut app.local_on(thin()), 2, 2);
+    let failure = start_failing(&mut app.local_on("thin"), 2, 2);
     assert_eq!(failure.kind, BootFailureKind::ServerError, "{failure:?}");
     assert!(failure.last_lines.join("\n").contains("boom in a page"), "{failure:?}");
     app.assert_nothing_is_left();
@@ -192,8 +181,7 @@ impl<'a> Owned<'a> {
 impl Drop for Owned<'_> {
     fn drop(&mut self) {
         for pid in self.0.processes() {
-            // SAFETY: two integers; the process works in the folder of an app of this test.
-            unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) };
+            crate::process::kill(pid, libc::SIGKILL);
         }
     }
 }
@@ -207,8 +195,8 @@ fn the_printed_settings_give_exactly_the_workers_and_threads() {
     {
         let rackup = "run ->(env) { [200, {}, ['ok']] }\n";
         let app = TestApp::new(&[("config.ru", rackup), ("config/thin.yml", own)]);
-        let inspection = inspect(&app);
-        let settings = written_down(thin(), &app.settings_on(thin()).app, &inspection, (3, 2));
+        let inspection = app.inspect_on("thin");
+        let settings = written_down("thin", &app.settings_on("thin").app, &inspection, (3, 2));
         assert_eq!(settings.env.keys().collect::<Vec<_>>(), names, "{own}");
         let numbers = if settings.env.is_empty() { &settings.config_snippet } else { own };
         let at = app.path().display().to_string();

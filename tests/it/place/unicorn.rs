@@ -7,14 +7,6 @@ use sweetspot::terms::BootFailureKind;
 use super::*;
 use crate::failures::site::Site;
 
-fn unicorn() -> &'static dyn Adapter {
-    server::find("unicorn").unwrap()
-}
-
-fn inspect(app: &TestApp) -> Inspection {
-    app.inspect(app.local_on(unicorn()))
-}
-
 #[test]
 fn the_apps_own_settings_are_read_without_starting_anything() {
     const OWN: &str = "preload_app true\ntimeout 15\nlisten '/run/shop.sock', backlog: 64\n\
@@ -29,43 +21,37 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         (format!("worker_processes 2\nlisten 8080\n{OWN}"), 2, None),
     ] {
         let files = [("config.ru", "raise 'booted'"), ("config/unicorn.rb", settings.as_str())];
-        let inspection = inspect(&TestApp::new(&files));
+        let inspection = TestApp::new(&files).inspect_on("unicorn");
         assert_eq!(inspection.current, configuration(workers, 1), "{settings}");
         assert_eq!(inspection.obeys.workers.as_deref(), obeys, "{settings}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
-        let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-        for part in [
+        let expected = [
             "preload_app true",
             "more than 15 s",
             "(0.0.0.0:8080, /run/shop.sock) are not opened",
             "log/unicorn.log is not written to",
-        ] {
-            assert!(remarks.contains(part), "{part} is missing in: {remarks}");
-        }
+        ];
+        assert_remarks(&inspection, &expected);
     }
-    let without = inspect(&TestApp::answering("[200, {}, []]"));
+    let without = TestApp::answering("[200, {}, []]").inspect_on("unicorn");
     assert_eq!(without.current, configuration(1, 1));
-    assert!(
-        Language::DATA.say_each(&without.remarks).join("\n").contains("preload_app false"),
-        "{without:?}"
-    );
+    assert_remarks(&without, &["preload_app false"]);
 }
 
 #[test]
 fn settings_that_insist_on_a_port_are_read_without_one() {
     let own = ("config/unicorn.rb", "listen Integer(ENV.fetch('PORT'))\nworker_processes 3\n");
-    let inspection = inspect(&TestApp::new(&[("config.ru", ""), own]));
+    let inspection = TestApp::new(&[("config.ru", ""), own]).inspect_on("unicorn");
     assert_eq!(inspection.current, configuration(3, 1));
-    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
-    assert!(!remarks.contains("not opened"), "{remarks}");
+    assert!(!remarks(&inspection).contains("not opened"), "{inspection:?}");
 }
 
 #[test]
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let own = ("config/unicorn.rb", "worker_processes 2\nno_such_setting 3\n");
     let app = TestApp::new(&[("config.ru", ""), own]);
-    let failure = unread(app.local_on(unicorn()));
+    let failure = unread(app.local_on("unicorn"));
     assert_eq!(failure.kind, BootFailureKind::Exited);
     assert!(why(&failure).contains("no_such_setting"), "{failure:?}");
     assert!(why(&failure).contains("config/unicorn.rb:2"), "{failure:?}");
@@ -113,7 +99,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
             ("log/.keep", ""),
         ]);
         let before = app.listing();
-        let mut local = app.local_on(unicorn());
+        let mut local = app.local_on("unicorn");
         for workers in [2, 1] {
             start(&mut local, workers, 1);
             let expected = format!(
@@ -146,9 +132,9 @@ fn the_printed_settings_give_exactly_the_workers() {
     ] {
         let rackup = ("config.ru", "run ->(env) { [200, {}, ['ok']] }\n");
         let app = TestApp::new(&[rackup, ("config/unicorn.rb", own)]);
-        let inspection = inspect(&app);
-        let recognised = app.settings_on(unicorn()).app;
-        let settings = written_down(unicorn(), &recognised, &inspection, (3, 1));
+        let inspection = app.inspect_on("unicorn");
+        let recognised = app.settings_on("unicorn").app;
+        let settings = written_down("unicorn", &recognised, &inspection, (3, 1));
         assert_eq!(settings.env.keys().collect::<Vec<_>>(), names, "{own}");
         if settings.env.is_empty() {
             fs::write(app.path().join("config/unicorn.rb"), &settings.config_snippet).unwrap();
@@ -173,8 +159,7 @@ fn a_tune_ends_in_a_decision_that_names_workers_only() {
     ]);
     let tune = ["tune", "--workers", "1,3", "--budget", "60s", "--slo", "p95<1s"];
     let ended = site.run(&tune);
-    ended.assert_code(0);
-    ended.assert_says(&[
+    ended.assert_code(0).assert_says(&[
         "Run 3 workers: it holds",
         "times what today's 1 worker holds",
         "3 workers: holds",
@@ -187,8 +172,7 @@ fn a_tune_ends_in_a_decision_that_names_workers_only() {
     let markdown = site.run(&["report", "last", "-o", "markdown"]);
     markdown.assert_code(0);
     assert!(!markdown.stdout.to_lowercase().contains("thread"), "{}", markdown.stdout);
-    let list = site.run(&["sessions", "list"]);
-    list.assert_says(&["unicorn 6", "3 workers, "]);
+    site.run(&["sessions", "list"]).assert_says(&["unicorn 6", "3 workers, "]);
     let report = site.run(&["sessions", "show", "last", "--json"]).json();
     assert_eq!(report["decision"]["workers"], 3);
     assert_eq!(report["decision"]["threads"], 1);

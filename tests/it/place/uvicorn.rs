@@ -4,10 +4,6 @@ use sweetspot::terms::BootFailureKind;
 
 use super::*;
 
-fn uvicorn() -> &'static dyn Adapter {
-    server::find("uvicorn").unwrap()
-}
-
 /// An app that answers with its process id.
 const APP: &str = "import os\nasync def app(scope, receive, send):\n    \
                    assert scope['type'] == 'http'\n    body = str(os.getpid()).encode()\n    \
@@ -17,10 +13,10 @@ const APP: &str = "import os\nasync def app(scope, receive, send):\n    \
 #[test]
 fn it_is_inspected_without_starting_anything() {
     let app = TestApp::new(&[("asgi.py", "raise ValueError('booted')\napp = 1\n")]);
-    let inspection = app.inspect(app.local_on(uvicorn()));
+    let inspection = app.inspect_on("uvicorn");
     assert_eq!(inspection.current, configuration(1, 1));
     assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
-    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
+    let remarks = remarks(&inspection);
     assert!(!remarks.contains("thread") && remarks.contains("access log"), "{remarks}");
 }
 
@@ -35,7 +31,7 @@ fn an_app_that_silences_logging_and_a_factory_come_up_and_write_nothing() {
     let before = app.listing();
     for entry in ["asgi:app", "made:create_app()"] {
         for workers in [1, 2] {
-            let mut settings = app.settings_on(uvicorn());
+            let mut settings = app.settings_on("uvicorn");
             settings.app.entry = entry.to_string();
             let mut local = started(settings, workers, 1);
             assert!(get(local.address().unwrap(), "/").parse::<u32>().is_ok());
@@ -52,7 +48,7 @@ fn it_is_measured_with_the_folder_and_the_flags_of_the_command_that_deploys_it()
     let app = TestApp::new(&[("src/main.py", &text), ("Procfile", command)]);
     let before = app.listing();
     for workers in [1, 2] {
-        let settings = LocalSettings { app: app.planned(), ..app.settings_on(uvicorn()) };
+        let settings = LocalSettings { app: app.planned(), ..app.settings_on("uvicorn") };
         let mut local = started(settings, workers, 1);
         assert_eq!(get(local.address().unwrap(), "/"), "/api");
         app.end(&mut local);
@@ -63,7 +59,7 @@ fn it_is_measured_with_the_folder_and_the_flags_of_the_command_that_deploys_it()
 #[test]
 fn a_worker_that_ended_is_not_replaced_and_the_others_answer() {
     let app = TestApp::new(&[("asgi.py", APP)]);
-    let mut local = started(app.settings_on(uvicorn()), 2, 1);
+    let mut local = started(app.settings_on("uvicorn"), 2, 1);
     let address = local.address().unwrap();
     let killed: u32 = get(address, "/").parse().unwrap();
     kill(killed, libc::SIGKILL);
@@ -86,7 +82,7 @@ fn an_app_that_does_not_start_up_and_one_that_is_not_there_are_shown() {
     ] {
         for workers in [1, 2] {
             let app = TestApp::new(&[("asgi.py", text)]);
-            let mut settings = app.settings_on(uvicorn());
+            let mut settings = app.settings_on("uvicorn");
             settings.app.entry = entry.to_string();
             let failure = failing(settings, workers, 1);
             assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");

@@ -65,8 +65,7 @@ fn a_host_that_lets_nobody_in_is_said_in_sshs_own_words() {
     ended.assert_code(1);
     ended.assert_says(&["the generator on ssh://nobody@load1 ended", "Permission denied"]);
     let ended = hosts.load(&["--from", "load1"]);
-    ended.assert_code(2);
-    ended.assert_says(&["'load1' is no host for ssh, such as ssh://deploy@load1"]);
+    ended.assert_code(2).assert_says(&["'load1' is no host for ssh, such as ssh://deploy@load1"]);
 }
 
 #[test]

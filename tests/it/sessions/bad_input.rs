@@ -9,8 +9,9 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::sample;
-use super::store::{as_nobody, change, filled, set_mode};
-use crate::process::{self, Ended, copy_of_program, ended, sweetspot};
+use super::store::{as_nobody, change, filled};
+use crate::failures::site::set_mode;
+use crate::process::{self, Ended, copy_of_program, ended, flat, sweetspot};
 
 /// Every verb that opens a store: those that would write first.
 const VERBS: [&[&str]; 8] = [
@@ -36,12 +37,8 @@ fn app() -> tempfile::TempDir {
     process::app(&[("config.ru", "run ->(_) { [200, {}, ['ok']] }\n")])
 }
 
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn assert_says(ended: &Ended, code: i32, parts: &[&str]) {
-    let said = words(&ended.stderr);
+    let said = flat(&ended.stderr);
     assert_eq!(ended.code, Some(code), "{said}");
     for part in parts {
         assert!(said.contains(part), "'{part}' is missing in: {said}");
@@ -165,7 +162,7 @@ fn assert_listed(folder: &Path, parts: &[&str]) {
     crate::schema::assert_valid("sessions.schema.json", &entries);
     let error = entries[1]["error"].as_str().unwrap();
     let text = run(folder, &["sessions", "list"]);
-    let said = words(&text.stdout);
+    let said = flat(&text.stdout);
     for part in parts {
         assert!(error.contains(part) && said.contains(part), "'{part}': {error}\n{said}");
     }
@@ -175,7 +172,7 @@ fn assert_listed(folder: &Path, parts: &[&str]) {
         assert_eq!(entries[sound]["decision"]["workers"], 3);
     }
     assert_eq!(said.matches("done puma 5.6.5 3 x 5, 412/s /srv/shop").count(), 2, "{said}");
-    let sound = words(&run(folder, &["report", "3"]).stdout);
+    let sound = flat(&run(folder, &["report", "3"]).stdout);
     assert!(sound.starts_with("Run 3 workers x 5 threads") && !sound.contains("s.db:"), "{sound}");
     assert_eq!(run(folder, &["predict", "3"]).code, Some(0));
 }
@@ -186,7 +183,7 @@ fn assert_reported(folder: &Path, code: &str, parts: &[&str]) {
     assert_eq!(report["warnings"][0]["code"], code);
     assert_eq!(report["decision"]["workers"], 3);
     let message = report["warnings"][0]["message"].as_str().unwrap();
-    let text = words(&run(folder, &["report", "2"]).stdout);
+    let text = flat(&run(folder, &["report", "2"]).stdout);
     for part in parts {
         assert!(message.contains(part) && text.contains(part), "'{part}': {message}\n{text}");
     }

@@ -14,11 +14,12 @@ use sweetspot::report::{
     Format, Language, Reporter, Story, Style, csv, decision, document, fold, json, outside, render,
 };
 use sweetspot::terms::{
-    Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, PlannedGoal,
-    SessionState, Settings, Threads, TrialSummary, WaitingEvidence, Window,
+    Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, PlannedGoal, SessionState,
+    Settings, Threads, TrialSummary, WaitingEvidence, Window,
 };
 
 use super::sample;
+use crate::schema::report_of;
 
 /// The file's content must be `actual`, to the last byte.
 fn assert_golden(name: &str, actual: &str) {
@@ -244,30 +245,23 @@ fn without_a_terminal_progress_is_plain_lines_and_the_decision_goes_to_the_resul
     assert_eq!(result.text(), format!("{decision}\n"));
 }
 
+/// Where the first trial begins.
+fn first_start(events: &[Event]) -> usize {
+    let is_start = |event: &Event| matches!(event.kind, EventKind::TrialStarted { .. });
+    events.iter().position(is_start).unwrap()
+}
+
 #[test]
 fn on_a_terminal_one_line_shows_the_running_trial_and_is_gone_at_the_end() {
     let (progress, result) = (Captured::default(), Captured::default());
     let mut live = Live::new(progress.channel(false), result.channel(true), None);
     let events = sample::events();
-    let started = events
-        .iter()
-        .position(|event| matches!(event.kind, EventKind::TrialStarted { .. }))
-        .unwrap();
+    let started = first_start(&events);
     for event in &events[..=started] {
         live.take(event).unwrap();
     }
-    let second = LiveSecond {
-        at: Duration::from_secs(9),
-        phase: Phase::Measure,
-        due: 260,
-        sent: 260,
-        replies: 257,
-        errors: 2,
-        in_flight: 9,
-        in_flight_mean: 8.4,
-        p95: Some(Duration::from_millis(38)),
-        send_lag_p99: None,
-    };
+    let p95 = Some(Duration::from_millis(38));
+    let second = LiveSecond { errors: 2, p95, ..sample::second(9) };
     live.take(&sample::event(33.0, EventKind::Second(second))).unwrap();
     let text = progress.text();
     let last = text.rsplit('\r').next().unwrap();
@@ -327,22 +321,11 @@ fn the_progress_line_shows_the_last_seconds_where_there_is_room() {
         let channel = Channel { style: Style { width, ..Style::PLAIN }, ..progress.channel(false) };
         let mut live = Live::new(channel, Captured::default().channel(false), None);
         let events = sample::events();
-        let is_start = |event: &Event| matches!(event.kind, EventKind::TrialStarted { .. });
-        let started = events.iter().position(is_start).unwrap();
+        let started = first_start(&events);
         events[..=started].iter().for_each(|event| live.take(event).unwrap());
         for at in 1..=12_u64 {
-            let second = LiveSecond {
-                at: Duration::from_secs(at),
-                phase: Phase::Measure,
-                due: 260,
-                sent: 260,
-                replies: 257,
-                errors: 0,
-                in_flight: 9,
-                in_flight_mean: 8.4,
-                p95: Some(Duration::from_millis(3 * at.saturating_sub(3))),
-                send_lag_p99: None,
-            };
+            let p95 = Some(Duration::from_millis(3 * at.saturating_sub(3)));
+            let second = LiveSecond { p95, ..sample::second(at) };
             live.take(&sample::event(33.0, EventKind::Second(second))).unwrap();
         }
         let text = progress.text();
@@ -397,7 +380,7 @@ fn what_came_from_outside_is_shown_as_text() {
 
 #[test]
 fn json_reads_back_as_the_report_it_was_made_from() {
-    let report = json::fold(&sample::events(), Some(sample::stored()));
+    let report = report_of(&sample::events(), Some(sample::stored()));
     let printed = serde_json::from_str(&json::render(&report)).unwrap();
     let read: json::TuneReport = without_sentences(printed).unwrap();
     assert_eq!(read, report);

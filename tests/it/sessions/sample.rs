@@ -48,6 +48,22 @@ pub fn event(at_s: f64, kind: EventKind) -> Event {
     Event { at_s, kind }
 }
 
+/// What a trial shows this long after its beginning.
+pub fn second(at_s: u64) -> LiveSecond {
+    LiveSecond {
+        at: Duration::from_secs(at_s),
+        phase: Phase::Measure,
+        due: 260,
+        sent: 260,
+        replies: 257,
+        errors: 0,
+        in_flight: 9,
+        in_flight_mean: 8.4,
+        p95: None,
+        send_lag_p99: None,
+    }
+}
+
 pub fn machine() -> Machine {
     Machine {
         cpu_model: "AMD EPYC 7763 64-Core Processor".to_string(),

@@ -1,15 +1,16 @@
 //! Tests of the store: what it keeps, and what it says when it can't.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sweetspot::report::json;
 use sweetspot::store::{SessionHead, SessionId, Store, StoreError, StoreErrorKind};
-use sweetspot::terms::{Event, EventKind, LiveSecond, Phase, SessionState, Warning};
+use sweetspot::terms::{Event, EventKind, SessionState, Warning};
 
 use super::sample;
+use crate::failures::site::set_mode;
+use crate::schema::report_of;
 
 pub fn head() -> SessionHead {
     SessionHead {
@@ -60,10 +61,6 @@ pub fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-pub fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-}
-
 /// Does to a store's database what no version of ours would.
 pub fn change(path: &Path, statements: &str) {
     rusqlite::Connection::open(path).unwrap().execute_batch(statements).unwrap();
@@ -106,27 +103,16 @@ fn a_replayed_report_is_the_same_to_the_last_digit() {
         }
     }
     let (store, id) = filled(&folder.path().join("s.db"), &events);
-    let live = json::render(&json::fold(&events, None));
-    let replayed = json::render(&json::fold(&store.events(id).unwrap(), None));
+    let live = json::render(&report_of(&events, None));
+    let replayed = json::render(&report_of(&store.events(id).unwrap(), None));
     assert_eq!(live, replayed);
 }
 
 #[test]
 fn seconds_are_not_stored() {
     let folder = tempfile::tempdir().unwrap();
-    let second = LiveSecond {
-        at: std::time::Duration::from_secs(1),
-        phase: Phase::Measure,
-        due: 1,
-        sent: 1,
-        replies: 1,
-        errors: 0,
-        in_flight: 0,
-        in_flight_mean: 0.0,
-        p95: None,
-        send_lag_p99: None,
-    };
-    let events = [sample::started(), sample::event(1.0, EventKind::Second(second))];
+    let second = EventKind::Second(sample::second(1));
+    let events = [sample::started(), sample::event(1.0, second)];
     let (store, id) = filled(&folder.path().join("s.db"), &events);
     assert_eq!(store.events(id).unwrap(), events[..1]);
 }

@@ -8,8 +8,9 @@ use sweetspot::store::Store;
 use sweetspot::terms::Event;
 
 use super::sample;
-use super::store::{as_nobody, change, filled, head, set_mode};
-use crate::process::{copy_of_program, ended, program, sweetspot};
+use super::store::{as_nobody, change, filled, head};
+use crate::failures::site::set_mode;
+use crate::process::{copy_of_program, ended, flat, program, sweetspot};
 
 /// A folder with the default store, holding one session for each list of events.
 fn folder_with(sessions: &[Vec<Event>]) -> tempfile::TempDir {
@@ -235,8 +236,7 @@ fn every_table_goes_into_a_folder_or_none_does() {
     output.assert_code(1);
     assert!(output.stderr.contains("could not write the report stuck/"), "{}", output.stderr);
     assert_eq!(names("stuck"), ["plan.csv"]);
-    let output = sweetspot(folder.path(), &["report", "last", "-o", "csv=no/such/"]);
-    output.assert_code(1);
+    sweetspot(folder.path(), &["report", "last", "-o", "csv=no/such/"]).assert_code(1);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn a_damaged_event_leaves_the_rest_of_a_session_to_be_read() {
     output.assert_code(0);
     let text = output.stdout;
     assert!(text.starts_with("Run 3 workers x 5 threads"), "{text}");
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = flat(&text);
     for said in ["table events with session 1 and seq", "sessions rm 1", "events that can be read"]
     {
         assert!(words.contains(said), "{said}\n{text}");

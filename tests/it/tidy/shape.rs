@@ -1,7 +1,7 @@
 //! How long things may be, and how a module begins.
 
 use super::source::Source;
-use super::{Finding, Rule, hold, try_out};
+use super::{Finding, Rule, try_out};
 
 const FILE_LINES: usize = 600;
 const COLUMNS: usize = 100;
@@ -33,47 +33,20 @@ const HEADS: Rule = Rule {
 
 fn long_file(source: &Source) -> Option<Finding> {
     let lines = source.lines_without_tests();
-    (lines > FILE_LINES).then(|| Finding {
-        path: source.path.clone(),
-        line: FILE_LINES + 1,
-        what: format!("{lines} lines without tests"),
-    })
+    let what = format!("{lines} lines without tests");
+    (lines > FILE_LINES).then(|| Finding::new(&source.path, FILE_LINES + 1, what))
 }
 
 fn long_lines(source: &Source) -> Vec<Finding> {
     let lines = source.text.lines().enumerate();
     let long = lines.map(|(index, line)| (index + 1, line.chars().count()));
-    long.filter(|(_, columns)| *columns > COLUMNS)
-        .map(|(line, columns)| Finding {
-            path: source.path.clone(),
-            line,
-            what: format!("{columns} columns"),
-        })
-        .collect()
+    let long = long.filter(|(_, columns)| *columns > COLUMNS);
+    long.map(|(line, count)| Finding::new(&source.path, line, format!("{count} columns"))).collect()
 }
 
 fn missing_head(source: &Source) -> Option<Finding> {
     let is_there = source.text.starts_with("//! ");
-    (!is_there).then(|| Finding {
-        path: source.path.clone(),
-        line: 1,
-        what: "no `//!` at the beginning".into(),
-    })
-}
-
-#[test]
-fn no_file_is_too_long() {
-    hold(&FILES);
-}
-
-#[test]
-fn no_line_is_too_long() {
-    hold(&LINES);
-}
-
-#[test]
-fn every_module_says_what_it_is() {
-    hold(&HEADS);
+    (!is_there).then(|| Finding::new(&source.path, 1, "no `//!` at the beginning"))
 }
 
 #[test]

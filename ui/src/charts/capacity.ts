@@ -3,7 +3,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { MapCell, SessionPage } from "../data";
+import type { SessionPage } from "../data";
 import { distinct, interval, number, rate, short, type Interval } from "../figures";
 import { nameOf } from "../setting";
 import type { Table } from "../table";
@@ -22,32 +22,20 @@ export interface CapacityPoint {
 
 /** Measured points and predicted ones; a measured setting usually has both. */
 export function capacityRows(session: SessionPage): CapacityPoint[] {
-  return session.map.flatMap((cell) => {
+  return session.map.flatMap(({ workers, threads, state, rps, ...cell }) => {
     const points: CapacityPoint[] = [];
-    const measured = measuredKind(cell);
-    if (measured !== null && cell.rps !== null) {
-      points.push(point(cell, measured, cell.rps, cell.rps_interval));
+    const add = (kind: CapacityPoint["kind"], rps: number, bounds: Interval | null) => {
+      const [low, high] = bounds ?? [null, null];
+      points.push({ workers, threads, kind, rps, low, high });
+    };
+    if (rps !== null && (state === "measured" || state === "at_least" || state === "below")) {
+      add(state, rps, cell.rps_interval);
     }
-    if (cell.predicted_rps !== null && cell.state !== "ruled_out") {
-      points.push(point(cell, "predicted", cell.predicted_rps, cell.predicted_rps_interval));
+    if (cell.predicted_rps !== null && state !== "ruled_out") {
+      add("predicted", cell.predicted_rps, cell.predicted_rps_interval);
     }
     return points;
   });
-}
-
-function measuredKind(cell: MapCell): "measured" | "at_least" | "below" | null {
-  const { state } = cell;
-  return state === "measured" || state === "at_least" || state === "below" ? state : null;
-}
-
-function point(
-  cell: MapCell,
-  kind: CapacityPoint["kind"],
-  rps: number,
-  bounds: Interval | null,
-): CapacityPoint {
-  const [low, high] = bounds ?? [null, null];
-  return { workers: cell.workers, threads: cell.threads, kind, rps, low, high };
 }
 
 export function capacityTable(session: SessionPage, words: Words): Table {
@@ -88,8 +76,8 @@ export function drawCapacity(session: SessionPage, look: Look): Drawn {
     width: look.width,
     height: Math.max(280, Math.min(400, look.width * 0.5)),
     marginRight: session.has_threads ? 50 : 18,
-    x: { label: look.words.workers, ticks: workers, tickFormat: short, labelArrow: "none",
-      insetLeft: 24, insetRight: 12 },
+    x: { label: look.words.workers, ticks: workers, tickFormat: short, insetLeft: 24,
+      insetRight: 12 },
     y: rateScale(look.words, 6),
     marks: [
       Plot.gridY({ ...GRID, ticks: 6 }),

@@ -41,6 +41,8 @@ export function plot(options: Plot.PlotOptions): Drawn {
     marginLeft: 56,
     style: { fontFamily: "inherit", fontSize: "12px", background: "none", color: "inherit" },
     ...options,
+    x: { labelArrow: "none", ...options.x },
+    y: { labelArrow: "none", ...options.y },
   }) as Drawn;
   // Plot labels each group of marks for itself; the drawing is one image with one label.
   for (const group of drawn.querySelectorAll("g[aria-label]")) {
@@ -53,8 +55,7 @@ export function plot(options: Plot.PlotOptions): Drawn {
 /** A scale of requests a second, from zero. */
 export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
   return { zero: true, nice: true, ticks: steps, label: words.rps,
-    tickFormat: (value) => (Number.isInteger(value) ? count(value) : short(value)),
-    labelArrow: "none" };
+    tickFormat: (value) => (Number.isInteger(value) ? count(value) : short(value)) };
 }
 
 /** A capacity with both ends of its interval. */

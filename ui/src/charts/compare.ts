@@ -87,8 +87,8 @@ export function drawCompare(page: ComparePage, look: Look): Drawn {
     height: 60 + rows.length * 34,
     marginTop: 12,
     marginLeft: 150,
-    x: { type: "log", domain: [1 / span, span], label: look.words.change_a_to_b,
-      labelArrow: "none", ticks, tickFormat: change },
+    x: { type: "log", domain: [1 / span, span], label: look.words.change_a_to_b, ticks,
+      tickFormat: change },
     y: { domain: rows.map(name), label: null, tickSize: 0 },
     marks: [
       Plot.gridX(ticks, GRID),

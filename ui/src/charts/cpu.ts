@@ -7,8 +7,8 @@ import { cores, short } from "../figures";
 import { isolated } from "../outside";
 import type { Table } from "../table";
 import { fill, type Words } from "../words";
-import { GRID, plot, series, tagged, warmUp, type Drawn, type Look } from "./common";
-import { durationOf, secondsAxis } from "./seconds";
+import { GRID, series, tagged, warmUp, type Drawn, type Look } from "./common";
+import { secondsPlot } from "./seconds";
 
 export type Process = TrialDetail["monitor"]["processes"][number];
 
@@ -85,12 +85,10 @@ export function drawCpu(
   look: Look,
 ): Drawn {
   const rows = cpuRows(detail);
-  return plot({
-    width: look.width,
+  return secondsPlot(detail, look, {
     height: 220,
-    x: secondsAxis(durationOf(detail), look.width, look.words),
     y: { label: look.words.busy_cores, zero: true, nice: true, ticks: 4,
-      labelArrow: "none", ...(most === null ? {} : { domain: [0, most] }) },
+      ...(most === null ? {} : { domain: [0, most] }) },
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),
       Plot.areaY(rows, Plot.stackY({ x: "at_s", y: "cores", z: "pid", fill: "colour",
@@ -106,12 +104,9 @@ export function drawCpu(
 /** Each process on its own line: whether the work is spread evenly. */
 export function drawWorkers(trial: TrialRow, detail: TrialDetail, look: Look): Drawn {
   const rows = cpuRows(detail);
-  return plot({
-    width: look.width,
+  return secondsPlot(detail, look, {
     height: 190,
-    x: secondsAxis(durationOf(detail), look.width, look.words),
-    y: { label: look.words.busy_cores, zero: true, nice: true, ticks: 4,
-      labelArrow: "none" },
+    y: { label: look.words.busy_cores, zero: true, nice: true, ticks: 4 },
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),
       Plot.line(rows, { x: "at_s", y: "cores", z: "pid", stroke: "colour", strokeWidth: 1.5,

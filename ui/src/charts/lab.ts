@@ -9,10 +9,27 @@ import type { Table } from "../table";
 import { clientsText, type Words } from "../words";
 import { GRID, plot, tagged, ticks, type Drawn, type Look } from "./common";
 
-export const LAB_FIGURES = [
-  "throughput", "relative", "p50", "p95", "p99", "mean", "max", "success", "cpu", "memory",
-] as const;
-export type LabFigure = (typeof LAB_FIGURES)[number];
+interface Kind {
+  format: (value: number) => string;
+  /** What it is called; null: by its own name. */
+  word: keyof Words | null;
+  of: (figures: LabFigures) => number | null;
+}
+
+const KINDS = {
+  throughput: { format: rate, word: "throughput", of: (it) => it.throughput_rps },
+  // It stands beside a run's figures: see `valueOf`.
+  relative: { format: ratio, word: "relative_throughput", of: () => null },
+  p50: { format: latency, word: null, of: (it) => it.latency_s.p50 },
+  p95: { format: latency, word: null, of: (it) => it.latency_s.p95 },
+  p99: { format: latency, word: null, of: (it) => it.latency_s.p99 },
+  mean: { format: latency, word: "mean_latency", of: (it) => it.latency_s.mean },
+  max: { format: latency, word: "longest_latency", of: (it) => it.latency_s.max },
+  success: { format: percent, word: "good_replies", of: (it) => it.success },
+  cpu: { format: cores, word: "busy_cores", of: (it) => it.cpu_cores },
+  memory: { format: bytes, word: "memory", of: (it) => it.memory_bytes },
+} satisfies Record<string, Kind>;
+export type LabFigure = keyof typeof KINDS;
 
 export interface LabPoint {
   run: number;
@@ -21,58 +38,13 @@ export interface LabPoint {
   published: number | null;
 }
 
-export function labFormat(figure: LabFigure): (value: number) => string {
-  switch (figure) {
-    case "throughput":
-      return rate;
-    case "relative":
-      return ratio;
-    case "success":
-      return percent;
-    case "cpu":
-      return cores;
-    case "memory":
-      return bytes;
-    default:
-      return latency;
-  }
-}
-
 export function labFigureName(figure: LabFigure, words: Words): string {
-  switch (figure) {
-    case "relative":
-      return words.relative_throughput;
-    case "mean":
-      return words.mean_latency;
-    case "max":
-      return words.longest_latency;
-    case "success":
-      return words.good_replies;
-    case "cpu":
-      return words.busy_cores;
-    case "throughput":
-    case "memory":
-      return words[figure];
-    default:
-      return figure;
-  }
+  const { word } = KINDS[figure];
+  return word === null ? figure : words[word];
 }
 
 function valueOf(figures: LabFigures | null, relative: number | null, figure: LabFigure) {
-  switch (figure) {
-    case "throughput":
-      return figures?.throughput_rps ?? null;
-    case "relative":
-      return relative;
-    case "success":
-      return figures?.success ?? null;
-    case "cpu":
-      return figures?.cpu_cores ?? null;
-    case "memory":
-      return figures?.memory_bytes ?? null;
-    default:
-      return figures?.latency_s[figure] ?? null;
-  }
+  return figure === "relative" ? relative : figures && KINDS[figure].of(figures);
 }
 
 /** `GET / 3 x 5, 400/s`; with its repeat where there are several. */
@@ -97,11 +69,12 @@ export function labRows(page: LabResult, figure: LabFigure, words: Words): LabPo
 
 /** Figures that any run has. */
 export function labFigures(page: LabResult, words: Words): LabFigure[] {
-  return LAB_FIGURES.filter((figure) => labRows(page, figure, words).length > 0);
+  const all = Object.keys(KINDS) as LabFigure[];
+  return all.filter((figure) => labRows(page, figure, words).length > 0);
 }
 
 export function labTable(page: LabResult, figure: LabFigure, words: Words): Table {
-  const format = labFormat(figure);
+  const { format } = KINDS[figure];
   return {
     name: `lab-${figure}`,
     columns: [
@@ -151,7 +124,7 @@ function tags(row: LabPoint) {
 }
 
 function tipOf(row: LabPoint, figure: LabFigure, words: Words): string {
-  const format = labFormat(figure);
+  const { format } = KINDS[figure];
   const text = (value: number | null) => (value === null ? "–" : format(value));
   return `${isolated(row.name)}\n${words.measured_here}: ${text(row.measured)}\n` +
     `${words.published}: ${text(row.published)}`;
@@ -159,7 +132,7 @@ function tipOf(row: LabPoint, figure: LabFigure, words: Words): string {
 
 function axisFormat(figure: LabFigure): (value: number) => string {
   if (figure === "throughput" || figure === "cpu" || figure === "relative") return short;
-  return (value) => (value === 0 ? "0" : labFormat(figure)(value));
+  return (value) => (value === 0 ? "0" : KINDS[figure].format(value));
 }
 
 function clipped(text: string, letters: number): string {

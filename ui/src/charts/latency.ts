@@ -101,10 +101,10 @@ export function drawLatency(session: SessionPage, at: Setting, look: Look): Draw
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(380, look.width * 0.5)),
-    x: { label: look.words.offered_load, nice: true, ticks: ticks(look.width),
-      labelArrow: "none", insetLeft: 8, insetRight: 8 },
-    y: { type: "log", domain, label: look.words.latencies, labelArrow: "none",
-      ticks: logTicks(...domain), tickFormat: tick },
+    x: { label: look.words.offered_load, nice: true, ticks: ticks(look.width), insetLeft: 8,
+      insetRight: 8 },
+    y: { type: "log", domain, label: look.words.latencies, ticks: logTicks(...domain),
+      tickFormat: tick },
     marks: [
       Plot.gridY(logTicks(...domain), GRID),
       ...limitLine(limits),

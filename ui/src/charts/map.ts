@@ -20,6 +20,16 @@ export interface MapRow {
   isToday: boolean;
 }
 
+const KINDS: Record<MapCell["state"], MapRow["kind"]> = {
+  measured: "measured",
+  at_least: "measured",
+  below: "measured",
+  predicted: "predicted",
+  ruled_out: "crossed",
+  did_not_start: "crossed",
+  unknown: "unknown",
+};
+
 /** Where a cell was drawn, in pixels of the drawing: for what lies over it. */
 export interface Box {
   row: MapRow;
@@ -34,7 +44,7 @@ export function mapRows(session: SessionPage): MapRow[] {
   return session.map.map((cell) => ({
     cell,
     step: stepOf(heldRps(cell), most),
-    kind: kindOf(cell),
+    kind: KINDS[cell.state],
     isToday: cell.mark === "today" || isSame(session.current, cell),
   }));
 }
@@ -47,22 +57,6 @@ function heldRps(cell: MapCell): number | null {
 function stepOf(rps: number | null, most: number): number {
   if (rps === null || most <= 0) return 0;
   return Math.min(STEPS, 1 + Math.floor((rps / most) * STEPS));
-}
-
-function kindOf(cell: MapCell): MapRow["kind"] {
-  switch (cell.state) {
-    case "measured":
-    case "at_least":
-    case "below":
-      return "measured";
-    case "predicted":
-      return "predicted";
-    case "ruled_out":
-    case "did_not_start":
-      return "crossed";
-    default:
-      return "unknown";
-  }
 }
 
 export function mapTable(session: SessionPage, words: Words): Table {
@@ -91,27 +85,20 @@ export function mapTable(session: SessionPage, words: Words): Table {
   };
 }
 
+/** Before a figure that is not simply the measured one. */
+const SIGNS: Partial<Record<MapCell["state"], string>> = {
+  at_least: "≥ ", below: "< ", predicted: "~ ",
+};
+
 /** What stands in a cell. */
 export function mapLabel(cell: MapCell): string {
-  if (cell.rps === null) return "";
-  const figure = number(cell.rps);
-  switch (cell.state) {
-    case "at_least":
-      return `≥ ${figure}`;
-    case "below":
-      return `< ${figure}`;
-    case "predicted":
-      return `~ ${figure}`;
-    default:
-      return figure;
-  }
+  return cell.rps === null ? "" : `${SIGNS[cell.state] ?? ""}${number(cell.rps)}`;
 }
 
 export function drawMap(
   session: SessionPage,
   rows: MapRow[],
   look: Look,
-  name: string,
 ): { svg: Drawn; boxes: Box[] } {
   const [workers, threads] = [
     distinct(rows.map((row) => row.cell.workers)),
@@ -136,29 +123,25 @@ export function drawMap(
       tickSize: 0,
       padding: 0.06,
       labelAnchor: "left",
-      labelArrow: "none",
     },
     y: flat
       ? { axis: null, domain: [""], padding: 0.1 }
-      : { domain: workers, label: look.words.workers, tickSize: 0, padding: 0.1,
-          labelArrow: "none" },
-    marks: mapMarks(rows, { flat, name, isWide: width / columns > 80, words: look.words }),
+      : { domain: workers, label: look.words.workers, tickSize: 0, padding: 0.1 },
+    marks: mapMarks(rows, { flat, isWide: width / columns > 80, words: look.words }),
   });
-  drawn.prepend(patterns(name));
+  drawn.prepend(patterns());
   return { svg: drawn, boxes: boxesOf(drawn, rows, flat) };
 }
 
 interface MapLook {
   flat: boolean;
-  /** Before the names of its patterns, which are the document's. */
-  name: string;
   /** Room for a word under the figure. */
   isWide: boolean;
   words: Words;
 }
 
 function mapMarks(rows: MapRow[], look: MapLook): Plot.Markish[] {
-  const { flat, name } = look;
+  const { flat } = look;
   const at = {
     x: (row: MapRow) => (flat ? row.cell.workers : row.cell.threads),
     y: (row: MapRow) => (flat ? "" : row.cell.workers),
@@ -170,7 +153,7 @@ function mapMarks(rows: MapRow[], look: MapLook): Plot.Markish[] {
       rx: 4,
       ry: 4,
       inset: 4,
-      fill: (row: MapRow) => fillOf(row, name),
+      fill: fillOf,
       stroke: "var(--line)",
       ...tagged("cell", rows, (row) => ({
         workers: row.cell.workers,
@@ -244,22 +227,22 @@ function settingTags(row: MapRow) {
   return { workers: row.cell.workers, threads: row.cell.threads };
 }
 
-function fillOf(row: MapRow, name: string): string {
+function fillOf(row: MapRow): string {
   switch (row.kind) {
     case "measured":
       return row.step === 0 ? "var(--card)" : `var(--step-${row.step})`;
     case "predicted":
-      return row.step === 0 ? "var(--card)" : `url(#${name}-hatch-${row.step})`;
+      return row.step === 0 ? "var(--card)" : `url(#map-hatch-${row.step})`;
     default:
       return "var(--paper)";
   }
 }
 
 /** Hatches, one a colour step. */
-function patterns(name: string): SVGDefsElement {
+function patterns(): SVGDefsElement {
   const defs = svgElement("defs", {});
   for (let step = 1; step <= STEPS; step += 1) {
-    const pattern = svgElement("pattern", { id: `${name}-hatch-${step}`, width: "7", height: "7",
+    const pattern = svgElement("pattern", { id: `map-hatch-${step}`, width: "7", height: "7",
       patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
     pattern.append(
       svgElement("rect", { width: "7", height: "7", fill: "var(--card)" }),

@@ -105,7 +105,7 @@ export function drawMemory(session: SessionPage, look: Look): Drawn {
     marginLeft: 72,
     marginRight: 70,
     x: { domain: [0, (isNear ? Math.max(limit, most) : most) / unit * 1.02], label:
-      unit === 1024 ** 3 ? "GiB" : "MiB", labelArrow: "none", ticks: 5 },
+      unit === 1024 ** 3 ? "GiB" : "MiB", ticks: 5 },
     y: { domain: rows.map((row) => row.name), label: null, tickSize: 0, padding: 0.25 },
     marks: [
       Plot.gridX({ ...GRID, ticks: 5 }),

@@ -109,8 +109,8 @@ export function drawPredicted(
     width: look.width,
     height: 260,
     x: { domain: [Math.min(...table[along]), Math.max(...table[along])], label: look.words[along],
-      ticks: table[along].length > 10 ? 8 : table[along], tickFormat: short, labelArrow: "none",
-      insetLeft: 10, insetRight: 10 },
+      ticks: table[along].length > 10 ? 8 : table[along], tickFormat: short, insetLeft: 10,
+      insetRight: 10 },
     y: { ...rateScale(look.words, 5), domain: [0, most] },
     marks: [
       Plot.gridY({ ...GRID, ticks: 5 }),

@@ -92,24 +92,23 @@ export function secondsTable(trial: TrialRow, detail: TrialDetail, words: Words)
   };
 }
 
-export function secondsAxis(duration: number, width: number, words: Words): Plot.ScaleOptions {
-  return { domain: [0, Math.max(1, duration)], label: words.seconds, labelArrow: "none",
-    ticks: ticks(width), tickFormat: short };
-}
-
-/** How long the seconds of a trial reach. */
-export function durationOf(detail: TrialDetail): number {
-  return Math.max(detail.due.length, (detail.monitor.at_s.at(-1) ?? 0) + 1);
+/** A plot over all seconds of a trial. */
+export function secondsPlot(detail: TrialDetail, look: Look, options: Plot.PlotOptions): Drawn {
+  const duration = Math.max(1, detail.due.length, (detail.monitor.at_s.at(-1) ?? 0) + 1);
+  return plot({
+    width: look.width,
+    x: { domain: [0, duration], label: look.words.seconds, ticks: ticks(look.width),
+      tickFormat: short },
+    ...options,
+  });
 }
 
 export function drawFlow(trial: TrialRow, detail: TrialDetail, look: Look): Drawn {
   const rows = flowRows(detail);
   const due = rows.filter((row) => row.flow === "due");
   const others = rows.filter((row) => row.flow !== "due");
-  return plot({
-    width: look.width,
+  return secondsPlot(detail, look, {
     height: 210,
-    x: secondsAxis(durationOf(detail), look.width, look.words),
     y: rateScale(look.words, 4),
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),
@@ -143,12 +142,10 @@ export function drawBands(
   const domain = logDomain([
     ...rows.flatMap((row) => [row.p50, row.max]), ...limits.map((it) => it.y),
   ]);
-  return plot({
-    width: look.width,
+  return secondsPlot(detail, look, {
     height: 240,
-    x: secondsAxis(durationOf(detail), look.width, look.words),
-    y: { type: "log", domain, label: look.words.latencies, labelArrow: "none",
-      ticks: logTicks(...domain), tickFormat: tick },
+    y: { type: "log", domain, label: look.words.latencies, ticks: logTicks(...domain),
+      tickFormat: tick },
     marks: [
       Plot.gridY(logTicks(...domain), GRID),
       ...BANDS.map((band) =>
@@ -175,12 +172,10 @@ export function drawQueue(trial: TrialRow, detail: TrialDetail, look: Look): Dra
   // Far above what was seen, the backlog stands in the chart's note instead.
   const isNear = backlog !== null && backlog < most * 4;
   const limits = isNear ? [{ y: backlog, text: fill(look.words.backlog, { size: backlog }) }] : [];
-  return plot({
-    width: look.width,
+  return secondsPlot(detail, look, {
     height: 170,
-    x: secondsAxis(durationOf(detail), look.width, look.words),
     y: { domain: [0, (isNear ? Math.max(backlog, most) : most) * 1.15], ticks: 4,
-      label: look.words.connections, labelArrow: "none" },
+      label: look.words.connections },
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),
       Plot.areaY(rows, { x: "at_s", y: "queue", fill: "var(--series-2)", fillOpacity: 0.35,

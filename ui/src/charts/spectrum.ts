@@ -111,10 +111,10 @@ export function drawSpectrum(session: SessionPage, look: Look): Drawn {
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(380, look.width * 0.5)),
-    x: { type: "log", domain: [1, most * 1.1], label: look.words.quantile,
-      labelArrow: "none", ticks: decades, tickFormat: (x: number) => quantile(1 - 1 / x) },
-    y: { type: "log", domain, label: look.words.latencies, labelArrow: "none",
-      ticks: logTicks(...domain), tickFormat: tick },
+    x: { type: "log", domain: [1, most * 1.1], label: look.words.quantile, ticks: decades,
+      tickFormat: (x: number) => quantile(1 - 1 / x) },
+    y: { type: "log", domain, label: look.words.latencies, ticks: logTicks(...domain),
+      tickFormat: tick },
     marks: [
       Plot.gridY(logTicks(...domain), GRID),
       Plot.gridX(decades, GRID),

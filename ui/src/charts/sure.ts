@@ -55,8 +55,7 @@ export function drawSure(session: SessionPage, look: Look): Drawn {
     height: 56 + rows.length * 44,
     marginTop: 10,
     marginLeft: 8,
-    x: { domain: [0, most * 1.12], label: look.words.rps, labelArrow: "none",
-      ticks: Math.min(6, ticks(look.width)) },
+    x: { domain: [0, most * 1.12], label: look.words.rps, ticks: Math.min(6, ticks(look.width)) },
     y: { domain: rows.map((row) => row.side), axis: null, padding: 0.1 },
     marks: [
       Plot.gridX({ ...GRID, ticks: Math.min(6, ticks(look.width)) }),

@@ -6,6 +6,7 @@ import { drawLab, labFigureName, labFigures, labRows, labTable, runName, type La
   "../charts/lab";
 import type { LabResult, Page } from "../data";
 import { interval, number, ratio } from "../figures";
+import { Choice } from "../parts/Choice";
 import { Figure } from "../parts/Figure";
 import { Frame } from "../parts/Header";
 import { Outside, Pairs } from "../parts/Outside";
@@ -58,17 +59,8 @@ function Runs({ lab }: { lab: LabResult }) {
       name="lab"
       title={words.runs}
       label={fill(words.lab_label, { figure: name, runs: labRows(lab, figure, words).length })}
-      controls={
-        <label>
-          {words.figure}{" "}
-          <select value={figure}
-            onChange={(event) => ask(event.currentTarget.value as LabFigure)}>
-            {figures.map((it) => (
-              <option value={it} key={it}>{labFigureName(it, words)}</option>
-            ))}
-          </select>
-        </label>
-      }
+      controls={<Choice label={words.figure} value={figure} choose={(it) => ask(it as LabFigure)}
+        options={figures.map((it) => [it, labFigureName(it, words)])} />}
       legend={[
         { text: words.measured_here, colour: "var(--series-1)", as: "symbol", symbol: "●" },
         { text: words.published, colour: "var(--series-2)", as: "symbol", symbol: "◇" },

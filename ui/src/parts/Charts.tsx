@@ -17,6 +17,7 @@ import { isolated } from "../outside";
 import { nameOf } from "../setting";
 import { useWords } from "../view";
 import { fill, type Words } from "../words";
+import { Choice } from "./Choice";
 import { Figure, SmallFigure, type LegendEntry } from "./Figure";
 
 interface Props {
@@ -60,14 +61,8 @@ export function LatencyFigure({ session }: Props) {
       title={words.latency_and_load}
       lead={words.latency_lead}
       label={fill(words.latency_label, { setting: name, trials: trialsOf(session, at).length })}
-      controls={
-        <label>
-          {words.setting}{" "}
-          <select value={name} onChange={(event) => ask(event.currentTarget.value)}>
-            {settings.map((it) => nameOf(it, session)).map((it) => <option key={it}>{it}</option>)}
-          </select>
-        </label>
-      }
+      controls={<Choice label={words.setting} value={name} choose={ask}
+        options={settings.map((it) => nameOf(it, session)).map((it) => [it, it])} />}
       legend={[
         ...QUANTILES.map((name): LegendEntry =>
           ({ text: name, colour: QUANTILE_COLOURS[name], as: "line" })),
@@ -154,17 +149,9 @@ export function CpuFigure({ session, opened }: Props & { opened: number | null }
       title={words.cpu_by_process}
       lead={words.cpu_lead}
       label={fill(words.cpu_label, { trial: trial.id, processes: processes.length })}
-      controls={
-        <label>
-          {words.trial}{" "}
-          <select value={String(trial.id)}
-            onChange={(event) => ask(Number(event.currentTarget.value))}>
-            {shown.map((it) => (
-              <option value={String(it.id)} key={it.id}>{trialName(it, session)}</option>
-            ))}
-          </select>
-        </label>
-      }
+      controls={<Choice label={words.trial} value={String(trial.id)}
+        choose={(id) => ask(Number(id))}
+        options={shown.map((it) => [String(it.id), trialName(it, session)])} />}
       legend={processes.map((process, place) => ({
         text: `${processName(process, words)} (${process.pid})`,
         colour: processColour(process, place),

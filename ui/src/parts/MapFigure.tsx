@@ -68,7 +68,7 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
     const columns = new Set(rows.map((row) =>
       session.has_threads ? row.cell.threads : row.cell.workers)).size;
     const look = { width: Math.max(width, 66 + columns * CELL_PX), words };
-    const { svg, boxes: drawn } = drawMap(session, rows, look, "map");
+    const { svg, boxes: drawn } = drawMap(session, rows, look);
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", labelOf(rows, words));
     drawing.current.replaceChildren(svg);
@@ -79,46 +79,26 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
     <div class="map" ref={outer}>
       <div ref={drawing} class="chart" data-chart="map" />
       <div class="map-cells" onKeyDown={(event) => move(event, boxes)}>
-        {boxes.map((box, i) => (
-          <CellButton
-            key={`${box.row.cell.workers}-${box.row.cell.threads}`}
-            box={box}
-            isFirst={i === firstStop(boxes)}
-            label={cellText(box.row, session, words).map(isolated).join(", ")}
-            isPicked={isSame(picked, box.row.cell)}
-            press={() => pick(isSame(picked, box.row.cell) ? null : box.row.cell)}
-            hover={(isHovered) => setHovered(isHovered ? i : null)}
+        {boxes.map(({ row, ...at }, i) => (
+          <button
+            type="button"
+            class="map-cell"
+            key={`${row.cell.workers}-${row.cell.threads}`}
+            style={{ left: `${at.left}px`, top: `${at.top}px`, width: `${at.width}px`,
+              height: `${at.height}px` }}
+            tabIndex={i === firstStop(boxes) ? 0 : -1}
+            aria-label={cellText(row, session, words).map(isolated).join(", ")}
+            aria-pressed={isSame(picked, row.cell)}
+            onClick={() => pick(isSame(picked, row.cell) ? null : row.cell)}
+            onMouseEnter={() => setHovered(i)}
+            onMouseLeave={() => setHovered(null)}
+            onFocus={() => setHovered(i)}
+            onBlur={() => setHovered(null)}
           />
         ))}
         {shown && <Tooltip box={shown} lines={cellText(shown.row, session, words)} />}
       </div>
     </div>
-  );
-}
-
-function CellButton(props: {
-  box: Box;
-  isFirst: boolean;
-  label: string;
-  isPicked: boolean;
-  press: () => void;
-  hover: (isHovered: boolean) => void;
-}) {
-  const { left, top, width, height } = props.box;
-  return (
-    <button
-      type="button"
-      class="map-cell"
-      style={{ left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` }}
-      tabIndex={props.isFirst ? 0 : -1}
-      aria-label={props.label}
-      aria-pressed={props.isPicked}
-      onClick={props.press}
-      onMouseEnter={() => props.hover(true)}
-      onMouseLeave={() => props.hover(false)}
-      onFocus={() => props.hover(true)}
-      onBlur={() => props.hover(false)}
-    />
   );
 }
 
@@ -155,7 +135,7 @@ function Tooltip({ box, lines }: { box: Box; lines: string[] }) {
 }
 
 /** All that is known of a cell, a line a matter. */
-export function cellText(row: MapRow, session: SessionPage, words: Words): string[] {
+function cellText(row: MapRow, session: SessionPage, words: Words): string[] {
   const { cell } = row;
   const name = nameOf(cell, session);
   const marks = [

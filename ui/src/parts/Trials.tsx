@@ -9,6 +9,7 @@ import { nameOf, type Setting } from "../setting";
 import { matching, NO_FILTER, sorted, type Filter, type Order, type SortKey } from "../trials";
 import { useWords } from "../view";
 import { clientsText, fill, type Words } from "../words";
+import { Choice } from "./Choice";
 import { Outside } from "./Outside";
 import { Section } from "./Section";
 import { TrialDetail } from "./TrialDetail";
@@ -75,6 +76,12 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
   const outcomeName = (it: string) =>
     session.trials.find((trial) => trial.outcome_code === it)?.outcome ?? it;
   const settings = distinct(session.trials.map((trial) => `${trial.workers}x${trial.threads}`));
+  const setting = picked ? `${picked.workers}x${picked.threads}` : "";
+  /** Any, those there are, and the one that is asked for. */
+  const among = (there: string[], asked: string, text: (it: string) => string) => {
+    const all = distinct(asked === "" ? there : [...there, asked]);
+    return [["", words.any], ...all.map((it) => [it, isolated(text(it))])] as [string, string][];
+  };
   return (
     <div class="controls filters">
       <label>
@@ -82,15 +89,14 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
         <input type="search" value={asked.text} data-filter="text"
           onInput={(event) => ask({ ...asked, text: event.currentTarget.value })} />
       </label>
-      <Choice name="setting" label={words.setting} options={settings}
-        text={(it) => nameOf(settingOf(it), session)}
-        value={picked ? `${picked.workers}x${picked.threads}` : ""}
+      <Choice name="setting" label={words.setting} value={setting}
+        options={among(settings, setting, (it) => nameOf(settingOf(it), session))}
         choose={(it) => pick(it === "" ? null : settingOf(it))} />
-      <Choice name="purpose" label={words.purpose} options={purposes}
-        text={purposeName} value={asked.purpose ?? ""}
+      <Choice name="purpose" label={words.purpose} value={asked.purpose ?? ""}
+        options={among(purposes, asked.purpose ?? "", purposeName)}
         choose={(it) => ask({ ...asked, purpose: it === "" ? null : it as TrialPurpose })} />
-      <Choice name="outcome" label={words.outcome} options={outcomes}
-        text={outcomeName} value={asked.outcome ?? ""}
+      <Choice name="outcome" label={words.outcome} value={asked.outcome ?? ""}
+        options={among(outcomes, asked.outcome ?? "", outcomeName)}
         choose={(it) => ask({ ...asked, outcome: it === "" ? null : it as Outcome })} />
       {(picked !== null || asked !== NO_FILTER) && (
         <button type="button" onClick={() => { ask(NO_FILTER); pick(null); }}>
@@ -105,29 +111,6 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
 function settingOf(text: string): Setting {
   const [workers = 0, threads = 0] = text.split("x").map(Number);
   return { workers, threads };
-}
-
-function Choice(props: {
-  name: string;
-  label: string;
-  options: string[];
-  value: string;
-  text: (option: string) => string;
-  choose: (option: string) => void;
-}) {
-  const words = useWords();
-  const all = props.value === "" || props.options.includes(props.value)
-    ? props.options : [...props.options, props.value];
-  return (
-    <label>
-      {props.label}{" "}
-      <select value={props.value} data-filter={props.name}
-        onChange={(event) => props.choose(event.currentTarget.value)}>
-        <option value="">{words.any}</option>
-        {all.map((it) => <option value={it} key={it}>{isolated(props.text(it))}</option>)}
-      </select>
-    </label>
-  );
 }
 
 function distinct(values: string[]): string[] {

@@ -6,71 +6,48 @@
 //! is when the request was due, and the bytes are those of whole messages, heads included. Bodies
 //! and headers are empty: they may be secret, as may the queries that the URLs lack.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::About;
 use crate::terms::{GOOD_STATUSES, RequestRow};
 
-/// A table that is being written.
-pub struct Writer<W> {
-    out: W,
+/// A table that is being written. It has no head.
+pub struct Table {
     began_ns: i128,
     /// Method and URL of each target as they stand in a row.
     targets: Vec<String>,
-    /// What is written at once: whole rows.
-    rows: String,
 }
 
-impl<W: Write> Writer<W> {
-    /// Writes nothing yet: there is no head.
-    pub fn new(out: W, about: &About) -> Self {
+impl Table {
+    /// Of this load's requests.
+    pub fn new(about: &About) -> Self {
         let target = |target: &super::RequestLine| {
             let url = format!("{}{}", about.server, target.path);
             format!("{},{}", quoted(&target.method), quoted(&url))
         };
         Self {
-            out,
             began_ns: about.began.as_nanosecond(),
             targets: about.targets.iter().map(target).collect(),
-            rows: String::new(),
         }
     }
 
-    /// Writes requests in the order given.
-    ///
-    /// # Errors
-    /// `out` takes nothing.
-    pub fn rows(&mut self, rows: &[RequestRow]) -> io::Result<()> {
-        self.rows.clear();
-        for row in rows {
-            self.row(row);
-        }
-        self.out.write_all(self.rows.as_bytes())
+    /// Adds requests to `lines` in the order given.
+    pub fn rows(&self, rows: &[RequestRow], lines: &mut Vec<u8>) {
+        rows.iter().try_for_each(|row| self.row(row, lines)).expect("memory takes every row");
     }
 
-    fn row(&mut self, row: &RequestRow) {
+    fn row(&self, row: &RequestRow, lines: &mut Vec<u8>) -> io::Result<()> {
         let RequestRow { latency_ns, bytes_in, bytes_out, sequence, status, .. } = *row;
         let due_ns = self.began_ns + i128::from(row.due_ns);
         let target = self.targets.get(row.target as usize).map_or(",", String::as_str);
-        let line = &mut self.rows;
-        let written = write!(line, "{due_ns},{status},{latency_ns},{bytes_out},{bytes_in},")
-            .and_then(|()| match row.error {
-                Some(error) => write!(line, "{error}"),
-                None if GOOD_STATUSES.contains(&status) => Ok(()),
-                // vegeta names these by their status line, of which we keep the code.
-                None => write!(line, "{status}"),
-            })
-            .and_then(|()| writeln!(line, ",,,{sequence},{target},"));
-        written.expect("writing to a string does not fail");
-    }
-
-    /// Writes what is still in a buffer.
-    ///
-    /// # Errors
-    /// `out` takes nothing.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.out.flush()
+        write!(lines, "{due_ns},{status},{latency_ns},{bytes_out},{bytes_in},")?;
+        match row.error {
+            Some(error) => write!(lines, "{error}")?,
+            None if GOOD_STATUSES.contains(&status) => {}
+            // vegeta names these by their status line, of which we keep the code.
+            None => write!(lines, "{status}")?,
+        }
+        writeln!(lines, ",,,{sequence},{target},")
     }
 }
 
@@ -100,12 +77,10 @@ mod tests {
         error: None,
     };
 
-    fn written(sample: &Sample, rows: &[RequestRow]) -> String {
-        let mut bytes = Vec::new();
-        let mut writer = Writer::new(&mut bytes, &sample.about);
-        writer.rows(rows).unwrap();
-        writer.finish().unwrap();
-        String::from_utf8(bytes).unwrap()
+    fn written(sample: &Sample, rows: &[&[RequestRow]]) -> String {
+        let (table, mut lines) = (Table::new(&sample.about), Vec::new());
+        rows.iter().for_each(|some| table.rows(some, &mut lines));
+        String::from_utf8(lines).unwrap()
     }
 
     #[test]
@@ -120,7 +95,7 @@ mod tests {
         let unhappy = RequestRow { status: 503, sequence: 9, target: 1, ..ROW };
         let mut sample = Sample::new();
         sample.about.targets.push(RequestLine { method: "POST".into(), path: "/a,\"b\"".into() });
-        let text = written(&sample, &[ROW, failed, unhappy]);
+        let text = written(&sample, &[&[ROW, failed, unhappy]]);
         assert_eq!(
             text,
             "1700000001750000000,200,2345678,80,120,,,,7,GET,http://127.0.0.1:9292/orders?…,\n\
@@ -134,12 +109,7 @@ mod tests {
 
     #[test]
     fn rows_of_several_calls_follow_each_other() {
-        let sample = Sample::new();
-        let mut bytes = Vec::new();
-        let mut writer = Writer::new(&mut bytes, &sample.about);
-        writer.rows(&[ROW]).unwrap();
-        writer.rows(&[]).unwrap();
-        writer.rows(&[ROW, ROW]).unwrap();
-        assert_eq!(String::from_utf8(bytes).unwrap().lines().count(), 3);
+        let text = written(&Sample::new(), &[&[ROW], &[], &[ROW, ROW]]);
+        assert_eq!(text.lines().count(), 3);
     }
 }

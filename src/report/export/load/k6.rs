@@ -11,13 +11,17 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
+use serde_json::{Value, json};
 
 use super::{LoadResult, milliseconds};
 use crate::report::figures;
 use crate::terms::{Latencies, QuantileLimit, Slo};
 
 pub fn render(result: &LoadResult<'_>) -> String {
-    let summary = Summary { root_group: Group::default(), metrics: metrics(result) };
+    // The group of everything always has this identity (the MD5 of nothing).
+    let id = "d41d8cd98f00b204e9800998ecf8427e";
+    let group = json!({ "name": "", "path": "", "id": id, "groups": {}, "checks": {} });
+    let summary = json!({ "metrics": metrics(result), "root_group": group });
     let mut text = Vec::new();
     let format = PrettyFormatter::with_indent(b"    ");
     summary
@@ -27,91 +31,28 @@ pub fn render(result: &LoadResult<'_>) -> String {
     String::from_utf8(text).expect("JSON is UTF-8")
 }
 
-#[derive(Serialize)]
-struct Summary {
-    metrics: BTreeMap<&'static str, Metric>,
-    root_group: Group,
-}
-
-/// The group of everything, which always has this identity (the MD5 of nothing).
-#[derive(Serialize)]
-struct Group {
-    name: &'static str,
-    path: &'static str,
-    id: &'static str,
-    groups: BTreeMap<String, String>,
-    checks: BTreeMap<String, String>,
-}
-
-impl Default for Group {
-    fn default() -> Self {
-        let id = "d41d8cd98f00b204e9800998ecf8427e";
-        Self { name: "", path: "", id, groups: BTreeMap::new(), checks: BTreeMap::new() }
-    }
-}
-
 /// By the limit as k6 writes it, whether it was crossed.
 type Thresholds = BTreeMap<String, bool>;
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Metric {
-    Trend {
-        avg: f64,
-        min: f64,
-        med: f64,
-        max: f64,
-        #[serde(rename = "p(90)")]
-        p90: f64,
-        #[serde(rename = "p(95)")]
-        p95: f64,
-        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        thresholds: Thresholds,
-    },
-    Counter {
-        count: u64,
-        rate: f64,
-    },
-    /// How often something was true (`passes`) and how often not.
-    Share {
-        passes: u64,
-        fails: u64,
-        value: f64,
-        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        thresholds: Thresholds,
-    },
-    Gauge {
-        value: u64,
-        min: u64,
-        max: u64,
-    },
-}
-
-fn metrics(result: &LoadResult<'_>) -> BTreeMap<&'static str, Metric> {
+fn metrics(result: &LoadResult<'_>) -> BTreeMap<&'static str, Value> {
     let all = result.all;
     let none = Latencies::default();
-    let counter = |count| Metric::Counter { count, rate: result.per_second(count) };
+    let counter = |count: u64| json!({ "count": count, "rate": result.per_second(count) });
     let sent = all.due.saturating_sub(all.errors.dropped);
     let failed = sent.saturating_sub(result.good());
     // Both metrics are of all requests, as is the goal where it is the only one.
     let slo = result.summary.slo.as_ref().and_then(|slo| slo.goals.only());
     let share = if sent > 0 { failed as f64 / sent as f64 } else { 0.0 };
     let (of_latency, of_errors) = thresholds(slo, &all.latency, share);
+    // `passes`: how often it was true that a request failed.
+    let failures = json!({ "passes": failed, "fails": result.good(), "value": share });
     let mut metrics = BTreeMap::from([
         ("data_received", counter(all.bytes_in)),
         ("data_sent", counter(all.bytes_out)),
         ("http_req_blocked", trend(&all.send_lag, Thresholds::new())),
         ("http_req_connecting", trend(&none, Thresholds::new())),
         ("http_req_duration", trend(&all.latency, of_latency)),
-        (
-            "http_req_failed",
-            Metric::Share {
-                passes: failed,
-                fails: result.good(),
-                value: share,
-                thresholds: of_errors,
-            },
-        ),
+        ("http_req_failed", with(failures, of_errors)),
         ("http_req_receiving", trend(&none, Thresholds::new())),
         ("http_req_sending", trend(&none, Thresholds::new())),
         ("http_req_tls_handshaking", trend(&none, Thresholds::new())),
@@ -150,28 +91,36 @@ fn thresholds(
     )
 }
 
-fn trend(times: &Latencies, thresholds: Thresholds) -> Metric {
-    Metric::Trend {
-        avg: milliseconds(times.mean()),
-        min: milliseconds(times.min()),
-        med: milliseconds(times.quantile(0.5)),
-        max: milliseconds(times.max()),
-        p90: milliseconds(times.quantile(0.9)),
-        p95: milliseconds(times.quantile(0.95)),
-        thresholds,
-    }
+fn trend(times: &Latencies, thresholds: Thresholds) -> Value {
+    let figures = json!({
+        "avg": milliseconds(times.mean()),
+        "min": milliseconds(times.min()),
+        "med": milliseconds(times.quantile(0.5)),
+        "max": milliseconds(times.max()),
+        "p(90)": milliseconds(times.quantile(0.9)),
+        "p(95)": milliseconds(times.quantile(0.95)),
+    });
+    with(figures, thresholds)
 }
 
-fn vus(result: &LoadResult<'_>) -> Metric {
+/// A metric and its thresholds, which it has only where there are any.
+fn with(mut metric: Value, thresholds: Thresholds) -> Value {
+    if !thresholds.is_empty() {
+        metric["thresholds"] = json!(thresholds);
+    }
+    metric
+}
+
+fn vus(result: &LoadResult<'_>) -> Value {
     let summary = result.summary;
-    if let Some(clients) = summary.clients.map(u64::from) {
-        return Metric::Gauge { value: clients, min: clients, max: clients };
+    if let Some(clients) = summary.clients {
+        return json!({ "value": clients, "min": clients, "max": clients });
     }
     let measured = summary.windows.iter().filter(|window| window.start_s >= summary.warm_up_s);
     let in_flight: Vec<u64> = measured.map(|window| window.in_flight).collect();
-    Metric::Gauge {
-        value: in_flight.last().copied().unwrap_or(0),
-        min: in_flight.iter().copied().min().unwrap_or(0),
-        max: in_flight.iter().copied().max().unwrap_or(0),
-    }
+    json!({
+        "value": in_flight.last().copied().unwrap_or(0),
+        "min": in_flight.iter().copied().min().unwrap_or(0),
+        "max": in_flight.iter().copied().max().unwrap_or(0),
+    })
 }

@@ -11,9 +11,9 @@
 
 mod ab;
 pub mod capacity;
-pub mod csv;
+mod csv;
 mod hgrm;
-pub mod hlog;
+mod hlog;
 mod k6;
 mod result;
 mod sinks;

@@ -19,13 +19,16 @@ pub struct Sinks(Vec<Sink>);
 
 struct Sink {
     name: String,
-    writer: Writer,
+    out: Out,
+    form: Form,
+    /// What is written at once: whole lines, so that a file that is cut off can be read.
+    lines: Vec<u8>,
     failure: Option<io::Error>,
 }
 
-enum Writer {
-    Hlog(hlog::Writer<Out>),
-    Csv(csv::Writer<Out>),
+enum Form {
+    Hlog(hlog::Log),
+    Csv(csv::Table),
 }
 
 /// An output that could not be written to its end.
@@ -48,14 +51,15 @@ impl Sinks {
         stream: Stream,
         about: &About,
         name: String,
-        out: Out,
+        mut out: Out,
     ) -> Result<(), SinkFailure> {
-        let writer = match stream {
-            Stream::Hlog => hlog::Writer::new(out, about).map(Writer::Hlog),
-            Stream::Csv => Ok(Writer::Csv(csv::Writer::new(out, about))),
+        let mut lines = Vec::new();
+        let form = match stream {
+            Stream::Hlog => hlog::Log::new(about, &mut lines).map(Form::Hlog),
+            Stream::Csv => Ok(Form::Csv(csv::Table::new(about))),
         };
-        match writer {
-            Ok(writer) => self.0.push(Sink { name, writer, failure: None }),
+        match form.and_then(|form| out.write_all(&lines).map(|()| form)) {
+            Ok(form) => self.0.push(Sink { name, out, form, lines, failure: None }),
             Err(source) => return Err(SinkFailure { name, source }),
         }
         Ok(())
@@ -64,35 +68,36 @@ impl Sinks {
     /// A measured second is finished. `index`: whole seconds since the load began, and so since its
     /// warm-up did.
     pub fn second(&mut self, index: u64, second: &LoadSecond) {
-        self.write(|writer| match writer {
-            Writer::Hlog(log) => log.second(index, second),
-            Writer::Csv(_) => Ok(()),
+        self.write(|form, lines| match form {
+            Form::Hlog(log) => log.second(index, second, lines),
+            Form::Csv(_) => Ok(()),
         });
     }
 
     /// Requests have ended.
     pub fn rows(&mut self, rows: &[RequestRow]) {
-        self.write(|writer| match writer {
-            Writer::Hlog(_) => Ok(()),
-            Writer::Csv(table) => table.rows(rows),
+        self.write(|form, lines| match form {
+            Form::Hlog(_) => Ok(()),
+            Form::Csv(table) => {
+                table.rows(rows, lines);
+                Ok(())
+            }
         });
     }
 
-    fn write(&mut self, mut write: impl FnMut(&mut Writer) -> io::Result<()>) {
+    fn write(&mut self, mut add: impl FnMut(&mut Form, &mut Vec<u8>) -> io::Result<()>) {
         for sink in self.0.iter_mut().filter(|sink| sink.failure.is_none()) {
-            sink.failure = write(&mut sink.writer).err();
+            sink.lines.clear();
+            let added = add(&mut sink.form, &mut sink.lines);
+            sink.failure = added.and_then(|()| sink.out.write_all(&sink.lines)).err();
         }
     }
 
     /// The load is over; what is still in a buffer is written.
     pub fn finish(self) -> Vec<SinkFailure> {
-        let finish = |sink: Sink| {
-            let finished = match (sink.failure, sink.writer) {
-                (Some(failure), _) => Err(failure),
-                (None, Writer::Hlog(log)) => log.finish(),
-                (None, Writer::Csv(table)) => table.finish(),
-            };
-            finished.err().map(|source| SinkFailure { name: sink.name, source })
+        let finish = |Sink { name, mut out, failure, .. }: Sink| {
+            let failure = failure.or_else(|| out.flush().err());
+            failure.map(|source| SinkFailure { name, source })
         };
         self.0.into_iter().filter_map(finish).collect()
     }

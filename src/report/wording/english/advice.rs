@@ -1,7 +1,7 @@
 //! What goes with a setting besides the lines to paste, in English.
 
 use crate::terms::{
-    Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, HostAdvice, PoolSetting,
+    Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, HostAdvice, PoolSetting,
     RunningAdvice, SettingAdvice, SettingsPlace, code,
 };
 
@@ -17,15 +17,6 @@ pub fn place(place: &SettingsPlace) -> String {
     }
 }
 
-pub fn sentence(advice: &Advice) -> String {
-    match advice {
-        Advice::Setting(advice) => setting(advice),
-        Advice::Database(advice) => database(advice),
-        Advice::Running(advice) => running(advice),
-        Advice::Host(advice) => host(advice),
-    }
-}
-
 fn counts(counts: Counts) -> &'static str {
     match counts {
         Counts::Workers => "workers",
@@ -34,7 +25,7 @@ fn counts(counts: Counts) -> &'static str {
     }
 }
 
-fn setting(advice: &SettingAdvice) -> String {
+pub fn setting(advice: &SettingAdvice) -> String {
     match advice {
         SettingAdvice::FileAsksForThreads { file, least_threads } => format!(
             "no variable sets this in {file}, which asks for at least {least_threads} threads: put \
@@ -98,7 +89,7 @@ fn setting(advice: &SettingAdvice) -> String {
     }
 }
 
-fn host(advice: &HostAdvice) -> String {
+pub fn host(advice: &HostAdvice) -> String {
     match advice {
         HostAdvice::OnFly { soft_limit, hard_limit } => format!(
             "on Fly: [http_service.concurrency] of fly.toml with type = \"requests\", soft_limit = \
@@ -123,7 +114,7 @@ fn host(advice: &HostAdvice) -> String {
     }
 }
 
-fn database(advice: &DatabaseAdvice) -> String {
+pub fn database(advice: &DatabaseAdvice) -> String {
     match advice {
         DatabaseAdvice::PoolPerWorker { configuration, pool } => pool_of(*configuration, pool),
         DatabaseAdvice::PythonPoolPerWorker { workers } => format!(
@@ -184,7 +175,7 @@ fn pool_of(configuration: Configuration, pool: &PoolSetting) -> String {
     )
 }
 
-fn running(advice: &RunningAdvice) -> String {
+pub fn running(advice: &RunningAdvice) -> String {
     match advice {
         RunningAdvice::CheckHealthBy { check } => {
             format!("health checks should not wait in the app's own queue: {}", health(*check))

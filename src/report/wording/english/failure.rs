@@ -3,8 +3,8 @@
 use super::English;
 use crate::report::wording::{Counted, Phrases};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, CertificateFault, Configuration,
-    FrameworkSetting, ReplyAdvice, ServerEnd, StartAdvice,
+    BootCause, BootEnd, BootFailureKind, Bytes, CertificateFault, Configuration, FrameworkSetting,
+    ReplyAdvice, ServerEnd, StartAdvice,
 };
 
 pub fn cause(cause: &BootCause) -> String {
@@ -150,14 +150,7 @@ const OTHER_PAGE: &str = "or name another page with --target 'GET /path'";
 const PROXY_HEADER: &str =
     "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https'";
 
-pub fn advice(advice: &BootAdvice) -> String {
-    match advice {
-        BootAdvice::Start(advice) => to_start(advice),
-        BootAdvice::Reply(advice) => to_reply(advice),
-    }
-}
-
-fn to_start(advice: &StartAdvice) -> String {
+pub fn to_start(advice: &StartAdvice) -> String {
     match advice {
         StartAdvice::MendApp => "mend what the app's own last lines name".into(),
         StartAdvice::MendService => "mend what its own last lines name".into(),
@@ -233,7 +226,7 @@ fn to_mend(fault: CertificateFault) -> &'static str {
     }
 }
 
-fn to_reply(advice: &ReplyAdvice) -> String {
+pub fn to_reply(advice: &ReplyAdvice) -> String {
     match advice {
         ReplyAdvice::MendError => {
             format!("mend the error, which the app's own last lines should name, {OTHER_PAGE}")
@@ -396,7 +389,7 @@ mod tests {
                 "switch the app's rate limit off for the measurement, or except 127.0.0.1 from it",
             ),
         ] {
-            assert_eq!(advice(&said.into()), expected);
+            assert_eq!(to_reply(&said), expected);
         }
     }
 }

@@ -8,23 +8,11 @@ use crate::report::figures::{
 };
 use crate::report::wording::Counted;
 use crate::terms::{
-    ConnectionMode, KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote,
+    ConnectionMode, KnobsNote, MissingFigure, ObjectiveNote, OtherConnections, PlanNote,
     PrecisionNote, RecheckNote, SearchNote, SteadinessNote,
 };
 
-pub fn sentence(note: &Note) -> String {
-    match note {
-        Note::Search(note) => of_search(note),
-        Note::Precision(note) => of_precision(note),
-        Note::Steadiness(note) => of_steadiness(note),
-        Note::Objective(note) => of_objective(note),
-        Note::Plan(note) => of_plan(note),
-        Note::Knobs(note) => of_knobs(note),
-        Note::Recheck(note) => of_recheck(note),
-    }
-}
-
-fn of_search(note: &SearchNote) -> String {
+pub fn of_search(note: &SearchNote) -> String {
     match note {
         SearchNote::AloneNotMeasured { why } => {
             format!("one client alone could not be measured: {}", Language::English.say(why))
@@ -147,7 +135,7 @@ fn errors_not_certified(failed: u64, requests: u64, allowed: f64, requests_neede
     )
 }
 
-fn of_precision(note: &PrecisionNote) -> String {
+pub fn of_precision(note: &PrecisionNote) -> String {
     match *note {
         PrecisionNote::OneStart { budget_s } => format!(
             "the capacity rests on one start; a budget of {} measures the choice again on fresh \
@@ -182,7 +170,7 @@ fn minutes(seconds: f64) -> String {
     }
 }
 
-fn of_steadiness(note: &SteadinessNote) -> String {
+pub fn of_steadiness(note: &SteadinessNote) -> String {
     match *note {
         SteadinessNote::SlowsDown { cpu_ratio_per_minute } => format!(
             "the server is not steady, it gets slower the longer it runs: with every minute of a \
@@ -205,7 +193,7 @@ fn of_steadiness(note: &SteadinessNote) -> String {
     }
 }
 
-fn of_objective(note: &ObjectiveNote) -> String {
+pub fn of_objective(note: &ObjectiveNote) -> String {
     match note {
         ObjectiveNote::NothingHoldsRate {
             rate,
@@ -240,7 +228,7 @@ fn of_objective(note: &ObjectiveNote) -> String {
     }
 }
 
-fn of_plan(note: &PlanNote) -> String {
+pub fn of_plan(note: &PlanNote) -> String {
     let edge = |chosen: u16, what: &str| {
         format!(
             "{chosen} {what} are the most that were tried; more may hold more: try --{what} \
@@ -276,7 +264,7 @@ fn of_plan(note: &PlanNote) -> String {
     }
 }
 
-fn of_knobs(note: &KnobsNote) -> String {
+pub fn of_knobs(note: &KnobsNote) -> String {
     match note {
         KnobsNote::KnobsNotCompared { why } => {
             format!("the knobs could not be compared to their end: {}", obstacle::sentence(why))
@@ -307,7 +295,7 @@ fn of_knobs(note: &KnobsNote) -> String {
     }
 }
 
-fn of_recheck(note: &RecheckNote) -> String {
+pub fn of_recheck(note: &RecheckNote) -> String {
     match note {
         RecheckNote::SettingLeftOut { setting, why } => {
             format!("{setting}: {}", reason::of_setting(why))

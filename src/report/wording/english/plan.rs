@@ -160,14 +160,6 @@ impl PlanPhrases for English {
         }
     }
 
-    fn cut(&self, image: &str, pods: &str) -> String {
-        format!("{image}, cut into pods: {pods}, which share cores, memory and workers")
-    }
-
-    fn at_once(&self, image: &str, settings: u16) -> String {
-        format!("{image}, {settings} settings at once, each on a node of its own")
-    }
-
     fn pods_like(&self, file: &str, container: Option<&str>) -> String {
         match container {
             Some(container) => format!("{file}, container {container}"),
@@ -177,10 +169,6 @@ impl PlanPhrases for English {
 
     fn generators(&self, pods: u16, image: &str) -> String {
         format!("{pods} pod{} of {image}", if pods == 1 { "" } else { "s" })
-    }
-
-    fn load_from(&self, host: &str) -> String {
-        format!("load from {host}")
     }
 
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {
@@ -215,23 +203,19 @@ impl PlanPhrases for English {
         }
     }
 
-    fn weight(&self, weight: u32) -> String {
-        format!("weight {weight}")
-    }
-
-    fn names_alone(&self, names: &str) -> String {
-        format!("{names} (values not shown)")
-    }
-
-    fn all_of_it(&self, amount: &str) -> String {
-        format!("all ({amount})")
-    }
-
-    fn at_most(&self, most: u32) -> String {
-        format!("at most {most}")
-    }
-
     fn plans_differ(&self, what: &str, [then, now]: [&str; 2], flag: &str) -> String {
         format!("{what} was {then}, and is {now} now; give it with {flag}")
+    }
+
+    texts! {
+        cut(image: &str, pods: &str) =>
+            "{image}, cut into pods: {pods}, which share cores, memory and workers";
+        at_once(image: &str, settings: u16) =>
+            "{image}, {settings} settings at once, each on a node of its own";
+        load_from(host: &str) => "load from {host}";
+        weight(weight: u32) => "weight {weight}";
+        names_alone(names: &str) => "{names} (values not shown)";
+        all_of_it(amount: &str) => "all ({amount})";
+        at_most(most: u32) => "at most {most}";
     }
 }

@@ -2,21 +2,10 @@
 
 use crate::report::figures;
 use crate::terms::{
-    CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,
+    CommandRemark, NodeRemark, PhpRemark, PythonRemark, RubyRemark, SettingsRemark,
 };
 
-pub fn sentence(remark: &Remark) -> String {
-    match remark {
-        Remark::Settings(remark) => of_settings(remark),
-        Remark::Ruby(remark) => of_ruby(remark),
-        Remark::Python(remark) => of_python(remark),
-        Remark::Php(remark) => of_php(remark),
-        Remark::Node(remark) => of_node(remark).into(),
-        Remark::Command(remark) => of_command(remark),
-    }
-}
-
-fn of_settings(remark: &SettingsRemark) -> String {
+pub fn of_settings(remark: &SettingsRemark) -> String {
     let not_opened = |addresses: &[String], instead: &str| {
         let names = addresses.join(", ");
         format!("its own addresses ({names}) are not opened: {instead}")
@@ -63,7 +52,7 @@ fn loaded(is_preloaded: bool, spelt: &str) -> String {
     }
 }
 
-fn of_ruby(remark: &RubyRemark) -> String {
+pub fn of_ruby(remark: &RubyRemark) -> String {
     let its = |file: &Option<String>| file.clone().unwrap_or("its settings".into());
     match remark {
         RubyRemark::MaxThreadsFromStart { min, max } => format!(
@@ -111,7 +100,7 @@ fn of_ruby(remark: &RubyRemark) -> String {
     }
 }
 
-fn of_python(remark: &PythonRemark) -> String {
+pub fn of_python(remark: &PythonRemark) -> String {
     match remark {
         PythonRemark::GunicornWorkers { is_preloaded, timeout_s } => {
             let preloads = if *is_preloaded { "preload_app = True" } else { "preload_app = False" };
@@ -154,7 +143,7 @@ fn of_python(remark: &PythonRemark) -> String {
     }
 }
 
-fn of_php(remark: &PhpRemark) -> String {
+pub fn of_php(remark: &PhpRemark) -> String {
     match remark {
         PhpRemark::WorkersOfMachine { files } => format!(
             "today's number of workers is that of {}; its other settings are not applied while \
@@ -191,8 +180,8 @@ fn of_php(remark: &PhpRemark) -> String {
     }
 }
 
-fn of_node(remark: &NodeRemark) -> &'static str {
-    match remark {
+pub fn of_node(remark: &NodeRemark) -> String {
+    let text = match remark {
         NodeRemark::OwnCluster => "it makes its own cluster, of WEB_CONCURRENCY workers",
         NodeRemark::OwnClusterOfFixedSize => {
             "its own cluster does not follow WEB_CONCURRENCY: several workers are made by \
@@ -203,10 +192,11 @@ fn of_node(remark: &NodeRemark) -> &'static str {
              which hands connections to them in turn"
         }
         NodeRemark::FixedPort => "it seems to listen on a fixed port: it has to listen on PORT",
-    }
+    };
+    text.into()
 }
 
-fn of_command(remark: &CommandRemark) -> String {
+pub fn of_command(remark: &CommandRemark) -> String {
     match remark {
         CommandRemark::WorkersAssumed { workers, variable } => {
             let stand = if *workers == 1 { "worker stands" } else { "workers stand" };
@@ -230,6 +220,7 @@ fn of_command(remark: &CommandRemark) -> String {
 mod tests {
     use super::*;
     use crate::report::Language;
+    use crate::terms::Remark;
 
     #[test]
     fn a_worker_is_killed_only_where_it_has_a_timeout() {

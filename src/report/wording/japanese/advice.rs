@@ -1,7 +1,7 @@
 //! What goes with a setting besides the lines to paste, in Japanese.
 
 use crate::terms::{
-    Advice, Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, HostAdvice, PoolSetting,
+    Configuration, CoreCount, Counts, DatabaseAdvice, HealthCheck, HostAdvice, PoolSetting,
     RunningAdvice, SettingAdvice, SettingsPlace, code,
 };
 
@@ -17,15 +17,6 @@ pub fn place(place: &SettingsPlace) -> String {
     }
 }
 
-pub fn sentence(advice: &Advice) -> String {
-    match advice {
-        Advice::Setting(advice) => setting(advice),
-        Advice::Database(advice) => database(advice),
-        Advice::Running(advice) => running(advice),
-        Advice::Host(advice) => host(advice),
-    }
-}
-
 fn counts(counts: Counts) -> &'static str {
     match counts {
         Counts::Workers => "ワーカー",
@@ -34,7 +25,7 @@ fn counts(counts: Counts) -> &'static str {
     }
 }
 
-fn setting(advice: &SettingAdvice) -> String {
+pub fn setting(advice: &SettingAdvice) -> String {
     match advice {
         SettingAdvice::FileAsksForThreads { file, least_threads } => format!(
             "{file} は少なくとも {least_threads} スレッドを求めていて、環境変数では変えられません。代\
@@ -98,7 +89,7 @@ fn setting(advice: &SettingAdvice) -> String {
     }
 }
 
-fn host(advice: &HostAdvice) -> String {
+pub fn host(advice: &HostAdvice) -> String {
     match advice {
         HostAdvice::OnFly { soft_limit, hard_limit } => format!(
             "Fly では fly.toml の [http_service.concurrency] を type = \"requests\"、soft_limit = \
@@ -123,7 +114,7 @@ fn host(advice: &HostAdvice) -> String {
     }
 }
 
-fn database(advice: &DatabaseAdvice) -> String {
+pub fn database(advice: &DatabaseAdvice) -> String {
     match advice {
         DatabaseAdvice::PoolPerWorker { configuration, pool } => pool_of(*configuration, pool),
         DatabaseAdvice::PythonPoolPerWorker { workers } => format!(
@@ -182,7 +173,7 @@ fn pool_of(configuration: Configuration, pool: &PoolSetting) -> String {
     )
 }
 
-fn running(advice: &RunningAdvice) -> String {
+pub fn running(advice: &RunningAdvice) -> String {
     match advice {
         RunningAdvice::CheckHealthBy { check } => {
             format!("ヘルスチェックをアプリの待ち行列に並ばせないでください。{}", health(*check))

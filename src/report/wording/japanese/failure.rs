@@ -3,8 +3,8 @@
 use super::Japanese;
 use crate::report::wording::{Counted, Phrases};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, CertificateFault, Configuration,
-    FrameworkSetting, ProcessEnd, ReplyAdvice, ServerEnd, StartAdvice,
+    BootCause, BootEnd, BootFailureKind, Bytes, CertificateFault, Configuration, FrameworkSetting,
+    ProcessEnd, ReplyAdvice, ServerEnd, StartAdvice,
 };
 
 pub fn cause(cause: &BootCause) -> String {
@@ -162,14 +162,7 @@ pub fn process_end(end: &ProcessEnd) -> String {
 const PROXY_HEADER: &str =
     "前段のプロキシが送るものを送ってください: -H 'X-Forwarded-Proto: https'";
 
-pub fn advice(advice: &BootAdvice) -> String {
-    match advice {
-        BootAdvice::Start(advice) => to_start(advice),
-        BootAdvice::Reply(advice) => to_reply(advice),
-    }
-}
-
-fn to_start(advice: &StartAdvice) -> String {
+pub fn to_start(advice: &StartAdvice) -> String {
     match advice {
         StartAdvice::MendApp => "アプリの最後の出力にある問題を直してください".into(),
         StartAdvice::MendService => "その最後の出力にある問題を直してください".into(),
@@ -252,7 +245,7 @@ fn to_mend(fault: CertificateFault) -> &'static str {
     }
 }
 
-fn to_reply(advice: &ReplyAdvice) -> String {
+pub fn to_reply(advice: &ReplyAdvice) -> String {
     match advice {
         ReplyAdvice::MendError => {
             "エラーを直す（アプリの最後の出力にあるはずです）か、別のページを --target 'GET /path' \

@@ -4,18 +4,11 @@ use super::doubt;
 use crate::report::Language;
 use crate::report::figures::whole_percent as percent;
 use crate::terms::{
-    CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ProcessNames, ResourceEvidence,
-    Slots, WaitingEvidence,
+    CpuBusy, LimitAdvice, MemoryFill, NeighbourCores, ProcessNames, ResourceEvidence, Slots,
+    WaitingEvidence,
 };
 
-pub fn evidence(evidence: &Evidence) -> String {
-    match evidence {
-        Evidence::Resource(evidence) => resource(evidence),
-        Evidence::Waiting(evidence) => waiting(evidence),
-    }
-}
-
-fn waiting(evidence: &WaitingEvidence) -> String {
+pub fn waiting(evidence: &WaitingEvidence) -> String {
     match evidence {
         WaitingEvidence::NotSaturated => "限界まで負荷をかけていません".into(),
         WaitingEvidence::NoRuleHolds { cpu, in_flight_mean, slots } => format!(
@@ -67,7 +60,7 @@ fn waiting(evidence: &WaitingEvidence) -> String {
     }
 }
 
-fn resource(evidence: &ResourceEvidence) -> String {
+pub fn resource(evidence: &ResourceEvidence) -> String {
     match evidence {
         ResourceEvidence::GeneratorLimits { doubt } => doubt::message(&(*doubt).into()),
         ResourceEvidence::CoresBusy { cores, busy_ratio, server_cores, generator_cores } => {

@@ -6,23 +6,11 @@ use crate::report::Language;
 use crate::report::figures::{fine_percent, half_width, latency, rate, ratio, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
-    Configuration, ConnectionMode, KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections,
+    Configuration, ConnectionMode, KnobsNote, MissingFigure, ObjectiveNote, OtherConnections,
     PlanNote, PrecisionNote, Reason, RecheckNote, SearchNote, Stated, SteadinessNote,
 };
 
-pub fn sentence(note: &Note) -> String {
-    match note {
-        Note::Search(note) => of_search(note),
-        Note::Precision(note) => of_precision(note),
-        Note::Steadiness(note) => of_steadiness(note),
-        Note::Objective(note) => of_objective(note),
-        Note::Plan(note) => of_plan(note),
-        Note::Knobs(note) => of_knobs(note),
-        Note::Recheck(note) => of_recheck(note),
-    }
-}
-
-fn of_search(note: &SearchNote) -> String {
+pub fn of_search(note: &SearchNote) -> String {
     match note {
         SearchNote::AloneNotMeasured { why } => {
             format!(
@@ -145,7 +133,7 @@ fn errors_not_certified(failed: u64, requests: u64, allowed: f64, requests_neede
     )
 }
 
-fn of_precision(note: &PrecisionNote) -> String {
+pub fn of_precision(note: &PrecisionNote) -> String {
     match *note {
         PrecisionNote::OneStart { budget_s } => format!(
             "さばける量は 1 回の起動だけによるものです。{}の --budget があれば、起動し直して計測し直します",
@@ -178,7 +166,7 @@ fn minutes(seconds: f64) -> String {
     }
 }
 
-fn of_steadiness(note: &SteadinessNote) -> String {
+pub fn of_steadiness(note: &SteadinessNote) -> String {
     match *note {
         SteadinessNote::SlowsDown { cpu_ratio_per_minute } => format!(
             "サーバーが安定していません。動くほど遅くなり、起動から 1 分ごとに 1 リクエストの CPU が {} 増えます。\
@@ -199,7 +187,7 @@ fn of_steadiness(note: &SteadinessNote) -> String {
     }
 }
 
-fn of_objective(note: &ObjectiveNote) -> String {
+pub fn of_objective(note: &ObjectiveNote) -> String {
     match note {
         ObjectiveNote::NothingHoldsRate {
             rate,
@@ -233,7 +221,7 @@ fn of_objective(note: &ObjectiveNote) -> String {
     }
 }
 
-fn of_plan(note: &PlanNote) -> String {
+pub fn of_plan(note: &PlanNote) -> String {
     let edge = |chosen: u16, what: &str, option: &str| {
         format!(
             "試した{what}は {chosen} までです。増やすともっとさばけるかもしれません: --{option} {chosen}..{} を\
@@ -268,7 +256,7 @@ fn of_plan(note: &PlanNote) -> String {
     }
 }
 
-fn of_knobs(note: &KnobsNote) -> String {
+pub fn of_knobs(note: &KnobsNote) -> String {
     match note {
         KnobsNote::KnobsNotCompared { why } => {
             format!("追加設定の比較を最後までできませんでした: {}", obstacle::sentence(why))
@@ -298,7 +286,7 @@ fn of_knobs(note: &KnobsNote) -> String {
     }
 }
 
-fn of_recheck(note: &RecheckNote) -> String {
+pub fn of_recheck(note: &RecheckNote) -> String {
     match note {
         RecheckNote::SettingLeftOut { setting, why } => {
             format!("{setting}: {}", obstacle::sentence(why))

@@ -158,27 +158,11 @@ impl PlanPhrases for Japanese {
         }
     }
 
-    fn cut(&self, image: &str, pods: &str) -> String {
-        format!("{image}、Pod 数 {pods}（コア、メモリ、ワーカーを等分）")
-    }
-
-    fn at_once(&self, image: &str, settings: u16) -> String {
-        format!("{image}、同時に {settings} 設定（それぞれ別のノード）")
-    }
-
     fn pods_like(&self, file: &str, container: Option<&str>) -> String {
         match container {
             Some(container) => format!("{file}（コンテナー {container}）"),
             None => file.to_string(),
         }
-    }
-
-    fn generators(&self, pods: u16, image: &str) -> String {
-        format!("{pods} Pod（{image}）")
-    }
-
-    fn load_from(&self, host: &str) -> String {
-        format!("負荷は {host} から")
     }
 
     fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {
@@ -212,23 +196,18 @@ impl PlanPhrases for Japanese {
         }
     }
 
-    fn weight(&self, weight: u32) -> String {
-        format!("重み {weight}")
-    }
-
-    fn names_alone(&self, names: &str) -> String {
-        format!("{names}（値は表示しません）")
-    }
-
-    fn all_of_it(&self, amount: &str) -> String {
-        format!("すべて（{amount}）")
-    }
-
-    fn at_most(&self, most: u32) -> String {
-        format!("最大 {most}")
-    }
-
     fn plans_differ(&self, what: &str, [then, now]: [&str; 2], flag: &str) -> String {
         format!("{what}は前回 {then}、今は {now} です。{flag} で指定してください")
+    }
+
+    texts! {
+        cut(image: &str, pods: &str) => "{image}、Pod 数 {pods}（コア、メモリ、ワーカーを等分）";
+        at_once(image: &str, settings: u16) => "{image}、同時に {settings} 設定（それぞれ別のノード）";
+        generators(pods: u16, image: &str) => "{pods} Pod（{image}）";
+        load_from(host: &str) => "負荷は {host} から";
+        weight(weight: u32) => "重み {weight}";
+        names_alone(names: &str) => "{names}（値は表示しません）";
+        all_of_it(amount: &str) => "すべて（{amount}）";
+        at_most(most: u32) => "最大 {most}";
     }
 }

@@ -1,21 +1,10 @@
 //! What is to be known of an app's own server settings, in Japanese.
 
 use crate::terms::{
-    CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,
+    CommandRemark, NodeRemark, PhpRemark, PythonRemark, RubyRemark, SettingsRemark,
 };
 
-pub fn sentence(remark: &Remark) -> String {
-    match remark {
-        Remark::Settings(remark) => of_settings(remark),
-        Remark::Ruby(remark) => of_ruby(remark),
-        Remark::Python(remark) => of_python(remark),
-        Remark::Php(remark) => of_php(remark),
-        Remark::Node(remark) => of_node(remark).into(),
-        Remark::Command(remark) => of_command(remark),
-    }
-}
-
-fn of_settings(remark: &SettingsRemark) -> String {
+pub fn of_settings(remark: &SettingsRemark) -> String {
     match remark {
         SettingsRemark::AddressesNotOpened { addresses } => format!(
             "設定のアドレス（{}）は開かず、127.0.0.1 の空きポートで listen します",
@@ -56,7 +45,7 @@ fn loaded(is_preloaded: bool, spelt: &str) -> String {
     }
 }
 
-fn of_ruby(remark: &RubyRemark) -> String {
+pub fn of_ruby(remark: &RubyRemark) -> String {
     let its = |file: &Option<String>| file.clone().unwrap_or("設定".into());
     match remark {
         RubyRemark::MaxThreadsFromStart { min, max } => format!(
@@ -100,7 +89,7 @@ fn of_ruby(remark: &RubyRemark) -> String {
     }
 }
 
-fn of_python(remark: &PythonRemark) -> String {
+pub fn of_python(remark: &PythonRemark) -> String {
     match remark {
         PythonRemark::GunicornWorkers { is_preloaded, timeout_s } => {
             let preloads = if *is_preloaded { "preload_app = True" } else { "preload_app = False" };
@@ -142,7 +131,7 @@ fn of_python(remark: &PythonRemark) -> String {
     }
 }
 
-fn of_php(remark: &PhpRemark) -> String {
+pub fn of_php(remark: &PhpRemark) -> String {
     match remark {
         PhpRemark::WorkersOfMachine { files } => format!(
             "現在のワーカー数は {} のものです。そのほかの設定は計測中は適用しません\
@@ -179,8 +168,8 @@ fn of_php(remark: &PhpRemark) -> String {
     }
 }
 
-fn of_node(remark: &NodeRemark) -> &'static str {
-    match remark {
+pub fn of_node(remark: &NodeRemark) -> String {
+    let text = match remark {
         NodeRemark::OwnCluster => "アプリ自身が WEB_CONCURRENCY 個のワーカーのクラスターを作ります",
         NodeRemark::OwnClusterOfFixedSize => {
             "アプリ自身のクラスターは WEB_CONCURRENCY に従いません。複数のワーカーは sweetspot が\
@@ -193,10 +182,11 @@ fn of_node(remark: &NodeRemark) -> &'static str {
         NodeRemark::FixedPort => {
             "固定のポートで listen しているようです。PORT で listen する必要があります"
         }
-    }
+    };
+    text.into()
 }
 
-fn of_command(remark: &CommandRemark) -> String {
+pub fn of_command(remark: &CommandRemark) -> String {
     match remark {
         CommandRemark::WorkersAssumed { workers, variable } => format!(
             "コマンドからは現在の動かし方がわからないため、{workers} ワーカーとみなします\
