@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::place::kubernetes::Template;
     use crate::plan::{Cluster, Key, OwnPods, Surroundings, Typed, resolve};
-    use crate::server::{App, Obeys};
+    use crate::server::App;
     use crate::terms::{Bytes, Configuration, Cores};
 
     /// Of an app elsewhere, typed in this folder.
@@ -213,15 +213,7 @@ mod tests {
             memory_bytes: Bytes(2 << 30),
             kernel: seen.to_string(),
         };
-        let inspection = Inspection {
-            current: Configuration::new(1, 1).unwrap(),
-            server_version: String::new(),
-            runtime_version: String::new(),
-            lacks_yjit: false,
-            is_never_preloaded: false,
-            obeys: Obeys::default(),
-            remarks: Vec::new(),
-        };
+        let inspection = Inspection::of(Configuration::new(1, 1).unwrap());
         fingerprint(plan, &machine, &inspection, &[7; 32])
     }
 
