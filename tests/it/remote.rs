@@ -14,6 +14,7 @@ use std::time::Duration;
 use rustls::version::TLS13;
 use serde_json::Value;
 
+use crate::failures::nothing_left::processes_of;
 use crate::failures::site::{Running, Site, configuration, set_mode};
 use crate::load::tls_server::{Authority, TlsServer};
 use crate::process::{unused_address, wait_until, write_files};
@@ -106,10 +107,10 @@ impl Elsewhere {
 
 impl Drop for Elsewhere {
     fn drop(&mut self) {
-        let Ok(pid) = fs::read_to_string(self.path("pid")) else { return };
-        let Ok(pid) = pid.trim().parse::<i32>() else { return };
-        // SAFETY: two integers; the script has made it the leader of a group of its own.
-        unsafe { libc::kill(-pid, libc::SIGKILL) };
+        for pid in processes_of(self.folder.path()) {
+            // SAFETY: two integers; what runs a server has made it the leader of a group of its own.
+            unsafe { libc::kill(-pid.cast_signed(), libc::SIGKILL) };
+        }
     }
 }
 

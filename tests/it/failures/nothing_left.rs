@@ -42,10 +42,7 @@ impl NothingLeft {
 
     /// Processes of this folder, except our own.
     pub fn processes(&self) -> Vec<u32> {
-        let own = std::process::id();
-        numbers_in(Path::new("/proc"))
-            .filter(|pid| *pid != own && names(*pid, self.folder.as_os_str().as_bytes()))
-            .collect()
+        processes_of(&self.folder)
     }
 
     /// Those of them that have this word among their arguments or in their title.
@@ -74,6 +71,13 @@ impl Drop for NothingLeft {
             crate::process::kill(pid, libc::SIGKILL);
         }
     }
+}
+
+/// Processes of a folder, except our own.
+pub fn processes_of(folder: &Path) -> Vec<u32> {
+    let own = std::process::id();
+    let is_of_it = |pid: &u32| *pid != own && names(*pid, folder.as_os_str().as_bytes());
+    numbers_in(Path::new("/proc")).filter(is_of_it).collect()
 }
 
 /// Is the folder where a process works, among its arguments or in its environment?

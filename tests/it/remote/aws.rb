@@ -108,7 +108,6 @@ stop = lambda do |task|
     Process.kill("KILL", -pid) rescue nil if (looks += 1) > 500
     sleep 0.02
   end
-  File.delete(AT["tasks/#{task["number"]}.pid"]) rescue nil
 end
 
 # A task of this deployment; nil where it does not start.
@@ -126,8 +125,7 @@ start = lambda do |deployment|
     "-w", env.fetch("WEB_CONCURRENCY", "1"), "-t", "#{threads}:#{threads}", AT["config.ru"],
     pgroup: true, unsetenv_others: true, chdir: HOST, in: "/dev/null", %i[out err] => AT["log"])
   Process.detach(pid)
-  # The newest one's too, and what it runs with.
-  ["tasks/#{task["number"]}.pid", "pid"].each { |name| File.write(AT[name], pid) }
+  # What the newest one runs with.
   File.write(AT["env"], env.sort.map { |name, value| "#{name}=#{value}\n" }.join)
   task.merge("pid" => pid)
 end

@@ -219,18 +219,6 @@ impl Account {
     }
 }
 
-impl Drop for Account {
-    fn drop(&mut self) {
-        let Ok(files) = fs::read_dir(self.elsewhere.path("tasks")) else { return };
-        // A socket cannot be read.
-        let texts = files.flatten().filter_map(|file| fs::read_to_string(file.path()).ok());
-        for pid in texts.filter_map(|text| text.trim().parse::<i32>().ok()) {
-            // SAFETY: two integers; the stand-in has made it the leader of a group of its own.
-            unsafe { libc::kill(-pid, libc::SIGKILL) };
-        }
-    }
-}
-
 /// Of tasks in a deployment, in percent.
 fn limits(least: u32, most: u32) -> Value {
     json!({
