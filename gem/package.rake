@@ -2,10 +2,11 @@
 
 # Packs a program into the gem of a platform, and the plain gem that says that it has none.
 #
-#   rake -f gem/package.rake package PROGRAM=target/release/sweetspot PLATFORM=x86_64-linux
+#   rake -f gem/package.rake package PROGRAM=target/release/sweetspot PLATFORM=x86_64-linux THIRD_PARTY=FILE
 #   rake -f gem/package.rake plain
 #
-# Gems are written to FOLDER (target/gems). Run in the project's folder.
+# Gems are written to FOLDER (target/gems). THIRD_PARTY has the licences of what the program is linked
+# with, for gems that are given on. Run in the project's folder.
 
 require "fileutils"
 require "rubygems/package"
@@ -26,6 +27,7 @@ pack = lambda do |platform, program|
       at = File.join(folder, "exe", platform)
       FileUtils.mkdir_p(at)
       FileUtils.install(program, at, mode: 0o755)
+      FileUtils.cp(ENV["THIRD_PARTY"], File.join(folder, "THIRD-PARTY")) if ENV["THIRD_PARTY"]
     end
     Dir.chdir(folder) do
       gem = Gem::Specification.load("sweetspot.gemspec")

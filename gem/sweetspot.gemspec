@@ -14,7 +14,7 @@ Gem::Specification.new do |gem|
   gem.licenses = ["MIT", "Apache-2.0"]
   gem.metadata = { "rubygems_mfa_required" => "true" }
   gem.required_ruby_version = ">= 3.0"
-  gem.files = Dir.chdir(__dir__) { Dir["{lib,exe}/**/*", "README.md", "LICENSE-*"].select { |it| File.file?(it) } }
+  gem.files = Dir.chdir(__dir__) { Dir["{lib,exe}/**/*", "README.md", "LICENSE-*", "THIRD-PARTY"].select { |it| File.file?(it) } }
   gem.bindir = "exe"
   gem.executables = ["sweetspot"]
   gem.require_paths = ["lib"]

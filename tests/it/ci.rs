@@ -137,14 +137,12 @@ impl Job {
         let action = yaml("action.yml").remove(0);
         let steps = action["runs"]["steps"].as_array().unwrap();
         let step = steps.iter().find(|step| step["name"] == name).unwrap();
-        let results = self.path("results").display().to_string();
         let mut known = BTreeMap::from([
             ("inputs.command".to_string(), "sweetspot".to_string()),
             ("github.action_repository".into(), "somebody/sweetspot".into()),
             ("inputs.directory".into(), ".".into()),
             ("github.job".into(), "speed".into()),
             ("strategy.job-index".into(), "0".into()),
-            ("runner.temp".into(), results.clone()),
         ]);
         known.extend(values.iter().map(|(name, value)| (name.to_string(), value.to_string())));
         let filled = |value: &Value| {
@@ -164,6 +162,8 @@ impl Job {
         for (name, file) in [("GITHUB_STEP_SUMMARY", "summary"), ("GITHUB_PATH", "path")] {
             env.insert(name.into(), self.path(file).display().to_string());
         }
+        // In a container's job it is not what the context says: `runner.temp` is the host's.
+        env.insert("RUNNER_TEMP".into(), self.path("results").display().to_string());
         env.insert("GITHUB_ACTION_PATH".into(), project().display().to_string());
         env.insert("GITHUB_REPOSITORY".into(), "shop/app".into());
         env.insert("GITHUB_WORKFLOW".into(), "ci".into());
@@ -465,6 +465,30 @@ fn the_release_is_the_one_that_was_typed_or_the_actions_own_and_never_just_the_l
     // What names the action, such as a commit, is no version.
     let step = yaml("action.yml").remove(0)["runs"]["steps"][0].take();
     assert_eq!(step["env"]["VERSION"], "${{ inputs.version }}");
+}
+
+#[test]
+fn what_is_on_the_path_is_run_but_where_another_release_was_typed() {
+    let job = Job::new(&[("gh", GH), ("sweetspot", "#!/bin/sh\necho sweetspot 0.1.0\n")]);
+    released(&job);
+    checked_out(&job, "1.2.0");
+    let path = without_sweetspot(&job);
+    for typed in ["", "0.1.0", "v0.1.0"] {
+        install(&job, &path, typed).assert_code(0);
+        assert_eq!(job.asked(), "", "{typed}");
+    }
+    install(&job, &path, "0.2.0").assert_code(0);
+    let asked = job.asked();
+    assert!(asked.contains("gh release download v0.2.0 --repo"), "{asked}");
+
+    // Containers lack what fetches it.
+    fs::remove_file(job.path("bin/gh")).unwrap();
+    let without = install(&job, &path, "0.3.0");
+    without.assert_code(1).assert_says(&["its container needs gh, or sweetspot"]);
+    // And nothing is measured then with what is not there.
+    let steps = yaml("action.yml").remove(0)["runs"]["steps"].take();
+    let compare = steps.as_array().unwrap().iter().find(|step| step["name"] == "Compare").unwrap();
+    assert!(compare["if"].as_str().unwrap().contains("steps.install.outcome == 'success'"));
 }
 
 /// What the template's job runs, but that its program is the stand-in of this job.

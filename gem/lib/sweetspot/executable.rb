@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "rbconfig"
 require "rubygems"
 require_relative "version"
 
@@ -21,7 +22,7 @@ module Sweetspot
     def path
       named = ENV[VARIABLE].to_s
       return checked(named) unless named.empty?
-      candidates = folders.flat_map { |folder| Dir[File.join(folder, "exe", "*", "sweetspot")] }
+      candidates = folders.flat_map { |folder| below(folder, "exe/*/sweetspot") }
       candidates.find { |it| fits?(File.basename(File.dirname(it))) } || raise(Missing, missing)
     end
 
@@ -32,16 +33,28 @@ module Sweetspot
       [File.expand_path("../..", __dir__), *installed.map(&:full_gem_path), *beside].uniq
     end
 
-    # Bundler hides what it has not locked.
+    # Bundler hides what it has not locked, and what `gem install` installs where it has a path of
+    # its own.
     def beside
-      parents = Gem.path + [Gem.dir]
-      parents.flat_map { |it| Dir[File.join(it, "gems", "sweetspot-#{VERSION}-*")] }.uniq
+      parents = [*Gem.path, Gem.dir, Gem.default_dir, Gem.user_dir]
+      parents.flat_map { |it| below(it, "gems/sweetspot-#{VERSION}-*") }.uniq
+    end
+
+    # A folder's name is no pattern.
+    def below(folder, pattern)
+      Dir.glob(pattern, base: folder).map { |it| File.join(folder, it) }
+    end
+
+    # What the gem for this machine is called, by the machine's own words: JRuby's platform is Java to
+    # RubyGems.
+    def platform
+      cpu, os = RbConfig::CONFIG.values_at("host_cpu", "host_os")
+      "#{cpu}-#{os.delete_suffix("-gnu")}"
     end
 
     # A program is static, so that it runs with either C library.
-    def fits?(platform)
-      its, ours = Gem::Platform.new(platform), Gem::Platform.local
-      its.os == ours.os && its.cpu == ours.cpu
+    def fits?(other)
+      other.delete_suffix("-musl") == platform.delete_suffix("-musl")
     end
 
     def checked(path)
@@ -50,23 +63,15 @@ module Sweetspot
     end
 
     def missing
-      ours = Gem::Platform.local
-      if PLATFORMS.none? { |it| fits?(it) }
-        return "sweetspot runs on Linux (x86_64 and aarch64), and this is #{ours}: run it in a " \
+      unless PLATFORMS.include?(platform)
+        return "sweetspot runs on Linux (x86_64 and aarch64), and this is #{platform}: run it in a " \
           "container, or name a program with #{VARIABLE}"
       end
-      name = platform_of(ours)
-      "this is the gem without the program for #{ours}: it was locked or installed for another " \
+      "this is the gem without the program for #{platform}: it was locked or installed for another " \
         "platform. From the files of a release: gem install --local " \
-        "./sweetspot-#{VERSION}-#{name}.gem. From a gem server that has it, with Bundler: bundle " \
-        "lock --add-platform #{name} && bundle install; without: gem install sweetspot " \
-        "--platform #{name}. Or name a program of your own with #{VARIABLE}"
-    end
-
-    # What the gem for this machine is called; C libraries but for musl have one name.
-    def platform_of(ours)
-      libc = "-musl" if ours.version.to_s.start_with?("musl")
-      "#{ours.cpu}-#{ours.os}#{libc}"
+        "./sweetspot-#{VERSION}-#{platform}.gem. From a gem server that has it, with Bundler: bundle " \
+        "lock --add-platform #{platform} && bundle install; without: gem install sweetspot " \
+        "--platform #{platform}. Or name a program of your own with #{VARIABLE}"
     end
   end
 end

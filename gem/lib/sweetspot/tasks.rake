@@ -11,13 +11,16 @@ rescue ArgumentError => unmatched
 end
 
 # Hands over what follows in ARGS: rake sweetspot:tune ARGS="--budget 3m --workers 1..4".
-# Its exit codes are answers, and no failures of rake's.
+# Its exit codes are answers, and no failures of rake's. Ctrl-C is its own to answer: rake waits.
 run = lambda do |*words|
+  before = trap("INT") {}
   all = [Sweetspot::Executable.path, *words, *typed.call]
   start = -> { sh(*all, verbose: false) { |is_ok, status| exit(status.exitstatus || 1) unless is_ok } }
   defined?(Bundler) ? Bundler.with_original_env(&start) : start.call
 rescue Sweetspot::Executable::Missing => missing
   abort("sweetspot: #{missing.message}")
+ensure
+  trap("INT", before || "DEFAULT")
 end
 
 namespace :sweetspot do

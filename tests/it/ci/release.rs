@@ -105,6 +105,87 @@ fn a_release_is_whole_and_as_it_was_built_or_it_is_none() {
     gather(folder.path(), "v1.2.0").assert_says(&["sweetspot-1.2.0-arm64-image.tar is missing"]);
 }
 
+/// What cargo tells of a crate that is linked, one that this needs, and others that only build and
+/// test.
+const TOLD: &str = r#"{
+    "packages": [
+        {"id": "0", "name": "ours", "version": "1.0", "license": "MIT",
+            "manifest_path": "./Cargo.toml"},
+        {"id": "1", "name": "one", "version": "1.0", "license": "MIT",
+            "manifest_path": "one/Cargo.toml"},
+        {"id": "2", "name": "two", "version": "2.0", "license": "MIT",
+            "manifest_path": "two/Cargo.toml"},
+        {"id": "3", "name": "tests", "version": "3.0", "license": "MIT",
+            "manifest_path": "no/Cargo.toml"}
+    ],
+    "resolve": {"root": "0", "nodes": [
+        {"id": "0", "deps": [
+            {"pkg": "1", "dep_kinds": [{"kind": "build"}, {"kind": null}]},
+            {"pkg": "3", "dep_kinds": [{"kind": "build"}, {"kind": "dev"}]}
+        ]},
+        {"id": "1", "deps": [{"pkg": "2", "dep_kinds": [{"kind": null}]}]},
+        {"id": "2", "deps": [{"pkg": "3", "dep_kinds": [{"kind": "dev"}]}]},
+        {"id": "3", "deps": []}
+    ]}
+}"#;
+
+/// The packages of a page that imports one of them, which needs another version of the second.
+const LOCKED: &str = r#"{"packages": {
+    "": {"devDependencies": {"lines": "1"}},
+    "node_modules/@plots/plot": {
+        "version": "2.0", "license": "ISC", "dependencies": {"lines": "3"}
+    },
+    "node_modules/@plots/plot/node_modules/lines": {"version": "3.0", "license": "Zlib"},
+    "node_modules/lines": {"version": "1.0", "license": "MIT"}
+}}"#;
+
+#[test]
+fn licences_of_all_that_is_linked_and_of_the_pages_packages_go_with_a_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = "import { dot } from \"@plots/plot/marks\";\nimport { it } from \"./lines\";\n";
+    let files = [
+        ("told.json", TOLD),
+        ("stub", "#!/bin/sh\ncat told.json\n"),
+        ("one/LICENSE-MIT", "You may\ndo anything.\n"),
+        ("two/license.md", "You may do\nanything.\n"),
+        ("ui/package-lock.json", LOCKED),
+        ("ui/src/a/main.tsx", page),
+        ("ui/node_modules/@plots/plot/LICENSE", "A plot's terms."),
+        ("ui/node_modules/@plots/plot/node_modules/lines/README.md", "no terms"),
+        ("bom.json", "{\"components\": [{\"name\": \"one\"}]}"),
+    ];
+    write_files(folder.path(), &files);
+    in_shell(folder.path(), "install -m 755 stub cargo", &[]);
+    let run = |words: [&str; 2]| {
+        let mut python = Command::new("python3");
+        python.arg(project().join("scripts/third_party.py")).args(words).env("CARGO", "./cargo");
+        ended(python.current_dir(folder.path()))
+    };
+    let texts = run(["texts", "x86_64-unknown-linux-gnu"]);
+    texts.assert_says(&[
+        "one 1.0 (MIT), two 2.0 (MIT): You may do anything.",
+        "@plots/plot 2.0 (ISC): A plot's terms.",
+        "lines 3.0 (Zlib): (Their packages have no text",
+    ]);
+    if texts.stderr.starts_with("not there") {
+        eprintln!("SKIPPED: the licences of Rust's library and of C's are {}", texts.stderr.trim());
+    } else {
+        let own = ["Rust's standard library", "GNU LESSER GENERAL PUBLIC LICENSE"];
+        texts.assert_code(0).assert_says(&own);
+    }
+    for other in ["ours 1.0", "tests 3.0", "lines 1.0"] {
+        assert!(!texts.stdout.contains(other), "{other}");
+    }
+
+    run(["sbom", "bom.json"]).assert_code(0);
+    let bom = fs::read_to_string(folder.path().join("bom.json")).unwrap();
+    let bom: Value = serde_json::from_str(&bom).unwrap();
+    let components = bom["components"].as_array().unwrap();
+    let purls: Vec<&str> = components.iter().filter_map(|it| it["purl"].as_str()).collect();
+    assert_eq!(components[0]["name"], "one");
+    assert_eq!(purls, ["pkg:npm/%40plots/plot@2.0", "pkg:npm/lines@3.0"]);
+}
+
 /// Pushes the image of a release to a registry, as this user and by their password.
 fn push(job: &Job, image: &str, (user, password): (&str, &str)) -> Ended {
     let script = project().join("scripts/ci/push").display().to_string();
@@ -170,7 +251,8 @@ fn an_image_that_cannot_be_pushed_is_told_before_anything_is_asked() {
 #[test]
 fn the_release_runs_what_is_there_and_takes_actions_of_githubs_own_by_their_commits() {
     let workflow = yaml(".github/workflows/release.yml").remove(0);
-    let makefile = fs::read_to_string(project().join("Makefile")).unwrap();
+    let [makefile, sbom] =
+        ["Makefile", "scripts/sbom"].map(|path| fs::read_to_string(project().join(path)).unwrap());
     let jobs = workflow["jobs"].as_object().unwrap().values();
     let steps: Vec<&Value> = jobs.flat_map(|job| job["steps"].as_array().unwrap()).collect();
     for step in &steps {
@@ -183,7 +265,9 @@ fn the_release_runs_what_is_there_and_takes_actions_of_githubs_own_by_their_comm
         let run = step["run"].as_str().unwrap();
         match run.split(' ').collect::<Vec<_>>()[..] {
             ["make", target] => assert!(makefile.contains(&format!("\n{target}: ")), "{run}"),
-            ["cargo", "install", ..] | ["cp", ..] => {}
+            // The version that the script names.
+            ["cargo", "install", _, "--version", ..] => assert!(sbom.contains(run), "{run}"),
+            ["cp", ..] => {}
             [script, ..] => assert!(project().join(script).is_file(), "{run}"),
             [] => panic!("an empty step"),
         }

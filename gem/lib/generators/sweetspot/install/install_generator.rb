@@ -17,7 +17,11 @@ module Sweetspot
     }.freeze
 
     def write_plan
-      create_file "sweetspot.toml", plan
+      # What sweetspot sees is what stands there already.
+      if behavior == :invoke && File.exist?(File.join(destination_root, "sweetspot.toml"))
+        return say("sweetspot.toml is there already and stays as it is; without it a new one is written")
+      end
+      create_file("sweetspot.toml") { plan }
       say "Try it: bundle exec sweetspot tune --dry-run"
     end
 
