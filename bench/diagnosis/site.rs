@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use sweetspot::monitor::host;
 use sweetspot::place::Place as _;
@@ -25,6 +26,9 @@ use crate::common::{Result, checkout, program, site};
 
 /// How much the app `files` reads from: three times what it may have in memory.
 const DATA_MIB: u64 = 384;
+
+/// A database that is not filled by then will not be.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The place and what stands around it.
 pub struct Site {
@@ -113,7 +117,7 @@ fn start_services(size: &Size, stop: &StopSignal) -> Result<Services> {
                 services.start_mariadb()?;
                 let seed = ["ruby", "seed.rb"].map(str::to_string);
                 let what = Task::RunSetup { command: seed.join(" ") };
-                services.run(what, seed.into(), app_folder(size.app))?;
+                services.run(what, seed.into(), app_folder(size.app), PATIENCE)?;
             }
             Service::Slow => site::start_slow_service(&mut services)?,
         }

@@ -32,6 +32,10 @@ pub struct Slower {
 /// a while than the setting keeps up with: the model says nothing of such spans, and the others are
 /// compared.
 pub fn slower_when_busy(seen: &Seen, request: &Request) -> Option<Slower> {
+    if seen.batch.is_some() {
+        // Then it is not known what went on while a request was served.
+        return None;
+    }
     let expected_s = |rate_rps: f64| {
         let of_one = rate_rps / f64::from(seen.instances);
         Some(stay(&request.fit.demand, seen.setting, seen.cores.get(), of_one)?.service_s)

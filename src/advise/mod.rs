@@ -38,7 +38,7 @@ pub fn advise(seen: &Seen, slo: Option<&Slo>, settings: &[Configuration]) -> Adv
         growth: None,
         scaling: None,
         routes: Vec::new(),
-        notes: Vec::new(),
+        notes: seen.remarks.iter().cloned().map(Into::into).collect(),
     };
     let request = match Request::of(seen) {
         Ok(request) => request,
@@ -63,7 +63,8 @@ pub fn advise(seen: &Seen, slo: Option<&Slo>, settings: &[Configuration]) -> Adv
     report.demand = Some(request.fit.parts(0.95));
     report.growth = choice.growth(seen.busiest_rps());
     report.scaling = scaling(&choice.advised, &request.fit.demand, seen.cores);
-    report.notes = notes::notes(seen, &request, &choice).into_iter().map(Into::into).collect();
+    let notes = notes::notes(seen, &request, &choice);
+    report.notes.extend(notes.into_iter().map(Into::into));
     report.current = Some(choice.current);
     report.advised = Some(choice.advised);
     report.predicted = choice.all;

@@ -3,7 +3,7 @@
 //! In and out: values.
 
 use super::times::{RateSeen, Times};
-use crate::terms::{Bytes, Configuration, Cores};
+use crate::terms::{AdviseNote, Bytes, Configuration, Cores};
 
 /// What was seen.
 #[derive(Debug, Clone)]
@@ -31,6 +31,11 @@ pub struct Seen {
     /// How often and how long, second by second and in order, of all instances together; seconds
     /// without a request may be left out, and so are those in which a longer interval went on.
     pub rates: Vec<RateSeen>,
+    /// So many requests were recorded together, and `rates` has them where that was; `None`: where
+    /// each ended.
+    pub batch: Option<u64>,
+    /// What was noticed meanwhile.
+    pub remarks: Vec<AdviseNote>,
 }
 
 /// Over all requests, told one by one or not.
@@ -48,6 +53,9 @@ pub struct Sums {
 const MINUTE: u32 = 60;
 /// One in so many minutes is among the busiest.
 const BUSIEST: usize = 10;
+/// Of requests in batches, minutes are so long that so many batches are in each; or twice as many
+/// as processes write them, whose rests at both ends of a minute then count for less than 1 %.
+const BATCHES: f64 = 20.0;
 
 impl Seen {
     /// Of one instance, mean over all of the time.
@@ -75,7 +83,8 @@ impl Seen {
 
     /// Of one instance, mean over the busiest tenth of the minutes that had requests.
     pub fn busiest_rps(&self) -> f64 {
-        let is_long = |(_, length_s): &&(f64, f64)| *length_s >= 0.5 * f64::from(MINUTE);
+        let minute_s = f64::from(self.minute_s());
+        let is_long = |(_, length_s): &&(f64, f64)| *length_s >= 0.5 * minute_s;
         let minutes = self.minutes();
         let mut rates: Vec<f64> =
             minutes.iter().filter(is_long).map(|(all, length_s)| all / length_s).collect();
@@ -90,11 +99,21 @@ impl Seen {
     /// Requests of all instances together in each minute that had any, and its length in seconds:
     /// the last one may be cut short.
     fn minutes(&self) -> Vec<(f64, f64)> {
+        let minute_s = self.minute_s();
         let of = |span: RateSeen| {
-            let left_s = self.length_s - f64::from(span.second) * f64::from(MINUTE);
-            (span.requests as f64, left_s.clamp(1.0, f64::from(MINUTE)))
+            let left_s = self.length_s - f64::from(span.second) * f64::from(minute_s);
+            (span.requests as f64, left_s.clamp(1.0, f64::from(minute_s)))
         };
-        self.spans(MINUTE).into_iter().map(of).collect()
+        self.spans(minute_s).into_iter().map(of).collect()
+    }
+
+    /// Seconds of what is called a minute here.
+    fn minute_s(&self) -> u32 {
+        let Some(batch) = self.batch else { return MINUTE };
+        let writers = f64::from(self.instances) * f64::from(self.setting.workers.get());
+        let requests = BATCHES.max(2.0 * writers) * batch as f64;
+        let all_rps = self.rate_rps() * f64::from(self.instances);
+        ((requests / all_rps).ceil() as u32).max(MINUTE)
     }
 
     /// So many seconds together each, in order and by their number in place of the second; those

@@ -5,7 +5,8 @@ use crate::model::simulator::{Backend, RequestKind, Server, Sharing, Simulator};
 use crate::model::{self, Sizes, open_latency};
 use crate::stats::normal;
 use crate::terms::{
-    AdviseNote, AdviseRefusal, Arrivals, Bytes, InsideRequest, Latencies, LimitKind, Offered, Rate,
+    AdviseNote, AdviseRefusal, Arrivals, BlindSpot, Bytes, InsideRequest, Latencies, LimitKind,
+    Offered, Rate,
 };
 
 fn at(workers: u16, threads: u16) -> Configuration {
@@ -62,6 +63,8 @@ fn seen_of(truth: &Demand, size: Size, setting: Configuration, rate: f64) -> See
         watching_cores: None,
         times,
         rates: Vec::new(),
+        batch: None,
+        remarks: Vec::new(),
     }
 }
 
@@ -135,6 +138,54 @@ fn quiet_nights_are_not_what_requests_met() {
     assert!((wait_s / cost.1 - 1.0).abs() < 0.05, "{wait_s}");
     let growth = report.growth.unwrap();
     assert!((growth.times - growth.at_rps / 100.0).abs() < 1e-9, "{growth:?}");
+}
+
+#[test]
+fn of_requests_in_batches_no_minute_says_how_busy_it_was() {
+    let alone = seen(at(1, 5), (0.012, 0.02), 2.0);
+    let app_s = 100.0 * alone.sums.app_s / alone.sums.requests as f64;
+    // Two a second, of which a hundred are written down each time.
+    let rates = (0..12).map(|batch| RateSeen { second: 50 * batch, requests: 100, app_s });
+    let one_by_one = Seen { rates: rates.collect(), ..alone };
+    assert!((one_by_one.busiest_rps() - 200.0 / 60.0).abs() < 1e-9);
+    let batches = Seen { batch: Some(100), ..one_by_one };
+    assert!((batches.busiest_rps() - 2.0).abs() < 1e-9, "{}", batches.busiest_rps());
+    let report = advised(&batches);
+    assert_eq!(report.refused, []);
+    assert!(report.notes.contains(&AdviseNote::RecordedInBatches.into()), "{:?}", report.notes);
+}
+
+#[test]
+fn batches_say_nothing_of_how_requests_slow_down() {
+    let alone = seen(at(3, 3), (0.006, 0.017), 60.0);
+    let each_s = alone.sums.app_s / alone.sums.requests as f64;
+    let second = |second: u32| {
+        let (requests, times) = if second.is_multiple_of(2) { (40, 1.0) } else { (80, 1.6) };
+        RateSeen { second, requests, app_s: requests as f64 * each_s * times }
+    };
+    let told = Seen { rates: (0..600).map(second).collect(), ..alone };
+    let slower = |seen: &Seen| busy::slower_when_busy(seen, &Request::of(seen).unwrap());
+    assert!(slower(&told).is_some());
+    assert_eq!(slower(&Seen { batch: Some(100), ..told }), None);
+}
+
+#[test]
+fn what_was_noticed_while_watching_is_said_also_where_nothing_is_advised() {
+    let spot = BlindSpot::StampsOdd { requests: 7 };
+    let odd = || AdviseNote::NotWatched { what: spot.clone().into() };
+    for rate in [0.5, 35.0] {
+        let one = Seen {
+            remarks: vec![odd()],
+            memory_bytes: None,
+            ..seen(at(2, 2), (0.005, 0.045), rate)
+        };
+        let report = advised(&one);
+        assert_eq!(report.notes[0].fact(), Some(&odd()));
+        let says = |note: AdviseNote| report.notes.contains(&note.into());
+        // Something in front does set a time stamp.
+        assert!(!says(AdviseNote::QueueTimeNotSeen), "{:?}", report.notes);
+        assert_eq!(says(AdviseNote::MemoryNotSeen), report.refused.is_empty());
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ Examples:
   sweetspot advise --write-probe /etc/sweetspot    # once; then start the server with what it says
   sweetspot advise --listen :3000 --probe /etc/sweetspot
   sweetspot advise --listen :3000 --probe /etc/sweetspot --for 1h --slo 'p95<200ms' --json
-  sweetspot advise --perfm metrics.csv --workers 4 --cpus 2
+  sweetspot advise --perfm metrics.csv --workers 4 --threads 5 --cpus 2
 
 It sends nothing and changes nothing. What it says is expected, not measured.
 
@@ -49,7 +49,8 @@ pub struct Arguments {
     /// Worker processes that it runs [default: as many as are seen].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     workers: Option<u16>,
-    /// Threads of each worker [default: as many as are seen].
+    /// Threads of each worker; perfm knows them only of a server without workers [default: as many
+    /// as are seen].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Cores that it may use [default: as the kernel says].
@@ -130,11 +131,18 @@ impl Arguments {
 
 fn show(progress: &mut Progress, what: Meanwhile) {
     match what {
-        Meanwhile::Silent { for_s } => progress.say(&format!(
-            "nothing was told of any request in {}: does the server have the probe, and get \
-             requests? Still listening",
-            figures::span(for_s)
-        )),
+        Meanwhile::Silent { for_s, others } => {
+            let why = match others.is_empty() {
+                true => "does the server have the probe, and get requests?",
+                false => {
+                    "other processes than those that are watched told of theirs: is it the app \
+                     server itself, and not something in front of it?"
+                }
+            };
+            let span = figures::span(for_s);
+            let nothing = format!("nothing was told of any request in {span}");
+            progress.say(&format!("{nothing}: {why} Still listening"));
+        }
         Meanwhile::Seen { for_s, requests } => {
             let requests = figures::count(requests, "request", "requests");
             progress.draw(&format!("{}: {requests}", figures::span(for_s)));

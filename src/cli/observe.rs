@@ -10,6 +10,8 @@ use crate::terms::parse_duration;
 const EXAMPLES: &str = "\
 Examples:
   sweetspot observe 'pod=~\"web-a.*\"' 'pod=~\"web-b.*\"' --prometheus 127.0.0.1:9090 --last 6h
+  sweetspot observe 'pod=~\"web-a.*\"' 'pod=~\"web-b.*\"' --prometheus 127.0.0.1:9090 \\
+    --between 2026-11-16..
   sweetspot observe 'app=\"shop\"' --prometheus 127.0.0.1:9090 \\
     --before 2026-11-09..2026-11-16 --after 2026-11-16..2026-11-23
   sweetspot observe web-a web-b --cloudwatch --last 6h
@@ -17,7 +19,8 @@ Examples:
   sweetspot observe web1.log web2.log
   sweetspot observe access.log --before 2026-11-09..2026-11-16 --after 2026-11-16..2026-11-23
 
-Best are two settings at once on two halves of the fleet: then look as often as you like.
+Best are two settings at once on two halves of the fleet: then look as often as you like, with
+--between FROM.. from the same moment on each time.
 
 Exit codes: 0 better or equivalent; 3 worse; 4 undecided, or it cannot be told.";
 
@@ -44,8 +47,8 @@ pub struct Arguments {
     /// Both at once: so long until now.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     last: Option<Duration>,
-    /// Both at once: in this range; times without a zone are in UTC [default: of logs, as long as
-    /// both are].
+    /// Both at once: in this range, without TO until now; times without a zone are in UTC [default:
+    /// of logs, as long as both are].
     #[arg(long, value_name = "FROM..TO", conflicts_with = "last")]
     between: Option<Range>,
     /// A before the change: whole weeks are best.

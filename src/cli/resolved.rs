@@ -48,7 +48,11 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Pl
         let to = remote::destination(&remote).map_err(of_load)?;
         return match remote.by.clone() {
             Platform::Ecs(name) => of_ecs(typed, surroundings, (to, remote), &name),
-            Platform::Any | Platform::Kamal { .. } => Ok((plan, Reached::Remote(to, remote))),
+            Platform::Any | Platform::Kamal { .. } => {
+                let remote = Remote { release: remote::release(&remote)?, ..remote };
+                let plan = Plan { remote: Some(remote.clone()), ..plan };
+                Ok((plan, Reached::Remote(to, remote)))
+            }
         };
     }
     let Some(asked) = plan.cluster.clone() else { return Ok((plan, Reached::Here)) };
@@ -73,13 +77,22 @@ fn of_ecs(
     (to, remote): (Destination, Remote),
     name: &ServiceName,
 ) -> anyhow::Result<(Plan, Reached)> {
-    let task = ecs::task(name)?;
+    let task = ecs::task(name, &remote.url.host)?;
     let typed = match (remote.today, task.today) {
         (None, Some(today)) => typed.clone().with(Key::Today, today.to_string()),
         _ => typed.clone(),
     };
     let there = Surroundings { elsewhere: task.size, ..surroundings.clone() };
     let plan = plan::resolve(&typed, &there).map_err(UsageError::of)?;
+    if let Some(flags) = plan::fixed_flags(&task.command, &plan) {
+        return Err(UsageError::of(format!(
+            "container {} of {name} is started with {flags}, which comes before the variables that \
+             are tried: whatever the setting, it would run with that; leave it out of the command \
+             in the task definition",
+            task.container
+        ))
+        .into());
+    }
     if task.size.is_none() && (plan.cores.is_none() || plan.memory.is_none()) {
         return Err(UsageError::of(format!(
             "the task of {name} says no size; say what the app may use there, such as --cpus 1 \
@@ -88,6 +101,8 @@ fn of_ecs(
         .into());
     }
     let remote = plan.remote.clone().unwrap_or(remote);
-    let remote = Remote { reserved: Some(task.reserved), ..remote };
+    let (release, reserved) = (Some(task.revision), Some(task.reserved));
+    let remote = Remote { release, reserved, ..remote };
+    let plan = Plan { remote: Some(remote.clone()), ..plan };
     Ok((plan, Reached::Remote(to, remote)))
 }

@@ -4,14 +4,16 @@ use serde_json::json;
 
 use super::exit::of_connection;
 use super::sessions::StoreArgument;
-use super::{Exit, interrupt, print, say};
+use super::{Exit, UsageError, interrupt, print, say};
 use crate::report::outside::lines;
 use crate::session::cluster::{self, Restored};
+use crate::session::ecs::{self, ServiceName};
 use crate::session::remote::{self, PutBack};
 
 const EXAMPLES: &str = "\
 Examples:
   sweetspot restore                         # an app that --apply changed, by its own command
+  sweetspot restore --ecs prod/shop         # its session was killed, and that folder is gone
   sweetspot restore --deployment shop
   sweetspot restore --deployment shop --namespace web --yes   # its session has been killed";
 
@@ -19,6 +21,10 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
+    /// The service of ECS that was tuned, where the folder is gone in which its session was begun:
+    /// by what sweetspot has written down in AWS
+    #[arg(long, value_name = "CLUSTER/SERVICE", conflicts_with = "deployment")]
+    ecs: Option<String>,
     /// The Deployment that was tuned [default: the app that --apply changed]
     #[arg(long, value_name = "NAME")]
     deployment: Option<String>,
@@ -42,10 +48,24 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    match &arguments.deployment {
-        Some(deployment) => of_deployment(arguments, deployment),
-        None => of_remote(arguments),
+    match (&arguments.deployment, &arguments.ecs) {
+        (Some(deployment), _) => of_deployment(arguments, deployment),
+        (None, Some(service)) => of_service(arguments, service),
+        (None, None) => of_remote(arguments),
     }
+}
+
+fn of_service(arguments: &Arguments, service: &str) -> anyhow::Result<Exit> {
+    let odd = |_| UsageError::of(format!("--ecs: '{service}' is not CLUSTER/SERVICE"));
+    let name: ServiceName = service.parse().map_err(odd)?;
+    let restored = ecs::restore_by_note(&name, &arguments.store.path)?;
+    if arguments.json {
+        print(format!("{}\n", serde_json::to_string(&restored)?))?;
+    } else if !arguments.quiet {
+        print(format!("{}\n", restored.said))?;
+        restored.left.iter().try_for_each(|line| print(format!("  {line}\n")))?;
+    }
+    Ok(Exit::Done)
 }
 
 fn of_remote(arguments: &Arguments) -> anyhow::Result<Exit> {

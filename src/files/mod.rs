@@ -32,6 +32,28 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     result
 }
 
+/// Puts `content` in the place of the file, whole or not at all, for all users to read. A link that
+/// is there makes room for it, and is not followed.
+///
+/// # Errors
+/// It cannot be written: what was there is as it was.
+pub fn publish(path: &Path, content: &[u8]) -> io::Result<()> {
+    let beside = beside(path)?;
+    // What an earlier process of our number left.
+    let _ = fs::remove_file(&beside);
+    let written = create_new(&beside).and_then(|mut file| {
+        file.write_all(content)?;
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        file.sync_all()
+    });
+    let result = written.and_then(|()| fs::rename(&beside, path));
+    if result.is_err() {
+        // It may never have been made; the first error is the one to tell.
+        let _ = fs::remove_file(&beside);
+    }
+    result
+}
+
 /// Puts these files into a folder, which is made where it is not there: all of them or none. Each
 /// is written beside its place first, so that nothing is left to fail when they are renamed.
 ///
@@ -152,6 +174,21 @@ mod tests {
         replace(&report, b"new").unwrap();
         assert_eq!(fs::read(&report).unwrap(), b"new");
         assert_eq!(fs::metadata(&report).unwrap().mode() & 0o777, 0o640);
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_is_for_all_users_may_be_read_by_them_and_takes_the_place_of_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (script, theirs) = (folder.path().join("s.rb"), folder.path().join("theirs"));
+        fs::write(&theirs, "theirs").unwrap();
+        std::os::unix::fs::symlink(&theirs, &script).unwrap();
+        for content in [b"one", b"two"] {
+            publish(&script, content).unwrap();
+            assert_eq!(fs::read(&script).unwrap(), content);
+        }
+        assert_eq!(fs::symlink_metadata(&script).unwrap().mode() & 0o170_777, 0o100_644);
         assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }

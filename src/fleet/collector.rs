@@ -22,7 +22,8 @@ use crate::load::monotonic_ns;
 use crate::load::shape::Part;
 use crate::terms::{FleetMember, LiveSecond, LoadRun, LoadSecond, StopRequest, StopSignal};
 
-/// Who is silent for this long while a load runs is lost; signs of life come five times as often.
+/// Who is silent for this long while a load runs is lost, unless somebody asks for more patience;
+/// signs of life come five times as often.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Who is silent for this long before a load begins is lost: nothing is measured yet, and a node
@@ -84,6 +85,8 @@ pub struct Collector {
     members: Vec<Member>,
     told: Channel<Told>,
     on_loss: OnLoss,
+    /// Who is silent for this long while a load runs is lost.
+    silence: Duration,
     /// All generators were told to end the load.
     is_ending: bool,
     attention: Attention,
@@ -159,7 +162,13 @@ impl Collector {
                 }
             }
         }
-        Ok(Self { members, told, on_loss, is_ending: false, attention: Attention::begin() })
+        let attention = Attention::begin();
+        Ok(Self { members, told, on_loss, silence: SILENCE, is_ending: false, attention })
+    }
+
+    /// Gives up nobody that is silent for less than this.
+    pub fn with_patience(self, silence: Duration) -> Self {
+        Self { silence, ..self }
     }
 
     /// Sends one load. `offer`: what of it differs from what was typed. `second` is given each
@@ -250,7 +259,7 @@ impl Collector {
     /// What is told next before a load begins, by which generator and when; `None`: nothing yet.
     fn hear(&mut self) -> Result<Option<(usize, u64, FromGenerator)>, FleetError> {
         let Ok((index, at_ns, told)) = self.told.recv_timeout(TICK) else {
-            return match self.silent(SILENCE_BEFORE).first() {
+            return match self.silent(SILENCE_BEFORE.max(self.silence)).first() {
                 Some(&index) => Err(lost(index, &self.members[index], "it fell silent")),
                 None => Ok(None),
             };
@@ -355,7 +364,7 @@ impl Collector {
     }
 
     fn look_for_the_silent(&mut self, merge: &mut Merge, began: Instant) {
-        self.silent(SILENCE).into_iter().for_each(|index| self.lose(index, merge, began));
+        self.silent(self.silence).into_iter().for_each(|index| self.lose(index, merge, began));
     }
 
     /// After its end it is no loss.
@@ -537,6 +546,7 @@ mod tests {
             members: vec![member],
             told,
             on_loss: OnLoss::GoOn,
+            silence: SILENCE,
             is_ending: false,
             attention: Attention::begin(),
         };

@@ -38,12 +38,13 @@ const TRY: Duration = Duration::from_secs(3);
 const ALIVE: Duration = Duration::from_millis(200);
 
 /// Joins, and sends its parts of loads until the collector has none left or the user wants to end.
-/// Returns how many began.
+/// Returns how many began. `spec`: the load as it was typed, made anew for each, as its server may
+/// have other addresses by then.
 ///
 /// # Errors
 /// The collector cannot be reached, refuses, or is gone; the engine cannot work.
 pub fn join(
-    spec: &LoadSpec,
+    spec: &dyn Fn() -> LoadSpec,
     membership: &Membership,
     stop: &StopSignal,
 ) -> Result<u32, FleetError> {
@@ -147,7 +148,7 @@ enum Told {
 }
 
 struct Generator<'a> {
-    spec: &'a LoadSpec,
+    spec: &'a dyn Fn() -> LoadSpec,
     writer: &'a Writer,
     orders: Channel<Told>,
     stop: &'a StopSignal,
@@ -201,7 +202,7 @@ impl Generator<'_> {
 
     /// What cannot be sent is the collector's to tell.
     fn send(&self, load: &Load, ending: &StopSignal, begun: &mut u32) -> Result<(), FleetError> {
-        let spec = part_of(self.spec, load);
+        let spec = part_of((self.spec)(), load);
         let told = match self.run(&spec, ending, begun) {
             Ok(run) => FromGenerator::Ended(run),
             Err(error) => FromGenerator::Failed { why: error.to_string() },
@@ -262,8 +263,8 @@ impl Generator<'_> {
 }
 
 /// What of the load this generator is to send.
-fn part_of(spec: &LoadSpec, load: &Load) -> LoadSpec {
-    let mut spec = LoadSpec { part: load.part, loops: load.loops, ..spec.clone() };
+fn part_of(spec: LoadSpec, load: &Load) -> LoadSpec {
+    let mut spec = LoadSpec { part: load.part, loops: load.loops, ..spec };
     if let Some(offer) = &load.offer {
         spec.shape = Shape::from(offer.offered);
         spec.warm_up = offer.warm_up;

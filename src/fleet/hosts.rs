@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
@@ -30,13 +30,24 @@ const LAST_LINES: usize = 20;
 /// What runs there: takes the program and then a script with its arguments from its input. What
 /// they were written to is removed in the end, however that comes. Both are written to one file
 /// first: `head` may read more of a pipe than it hands on (BusyBox's does), and that is lost then.
+/// Where the folder for temporary files lets no program run (`noexec`), the home is taken: a file
+/// that is empty is run to see that.
+///
+/// Each line is a command, and none has a character that [`line_of`] could not quote.
 const THERE: &str = r#"set -eu
 umask 077
 here=$(uname -sm)
 [ "$here" = "SYSTEM" ] || { echo "this program runs on SYSTEM, and the host is $here" >&2; exit 9; }
-folder=$(mktemp -d "${TMPDIR:-/tmp}/sweetspot.XXXXXX")
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' HUP INT TERM
+tmp=${TMPDIR:-/tmp}
+folder=
+gone() { rm -rf "$folder"; }
+trap gone EXIT
+trap "exit 130" HUP INT TERM
+runs() { touch "$1" && chmod 700 "$1" && "$1"; }
+made() { folder=$(mktemp -d "$1/sweetspot.XXXXXX") && runs "$folder/all"; }
+way_out="TMPDIR in its /etc/environment can name another folder"
+none() { echo "no program can be run in $tmp or $HOME of the host; $way_out" >&2; exit 9; }
+made "$tmp" || { gone; made "$HOME"; } || none
 cd "$folder"
 cat >all
 head -c BYTES all >sweetspot
@@ -46,6 +57,11 @@ chmod 700 sweetspot
 sh ./arguments
 "#;
 
+/// Who is silent for this long while a load runs is lost. A tunnel that is held up hands on later
+/// what the generator, which goes on all the while, has said; ssh ends one that is dead after 15 to
+/// 20 s.
+const SILENCE: Duration = Duration::from_secs(20);
+
 /// A host as ssh knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
@@ -53,6 +69,17 @@ pub struct Host {
     destination: String,
     /// `None`: ssh's own.
     port: Option<u16>,
+}
+
+impl Host {
+    /// Whether an app with one of these addresses runs there, as far as names say it here: ssh may
+    /// have its own for it. A host's own address, such as `localhost`, leads there back to itself.
+    pub fn is_at(&self, addresses: &[SocketAddr]) -> bool {
+        let (_, host) = user_and_host(&self.destination);
+        let has = |ip: IpAddr| addresses.iter().any(|address| address.ip() == ip);
+        addresses.iter().any(|address| address.ip().is_loopback())
+            || (host, 0).to_socket_addrs().is_ok_and(|mut found| found.any(|it| has(it.ip())))
+    }
 }
 
 impl FromStr for Host {
@@ -153,7 +180,7 @@ pub fn gather_hosts(
     let mut look = |_: u16| if stop.is_raised() { Err(FleetError::Stopped) } else { hosts.check() };
     let gate = Gate::of_own(&token);
     match Collector::gather(&listener, many, &gate, order.on_loss, &mut look) {
-        Ok(collector) => Ok((collector, hosts)),
+        Ok(collector) => Ok((collector.with_patience(SILENCE), hosts)),
         Err(FleetError::TooFew { .. }) => Err(hosts.silent(within)),
         Err(error) => Err(error),
     }
@@ -221,7 +248,7 @@ impl Running {
         // One that is free here is mostly free there.
         let far = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
         let arguments = script(order, token, far)?;
-        let there = there(bytes);
+        let there = line_of(&there(bytes));
         let mut command = Command::new("ssh");
         command
             .args(["-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"])
@@ -279,6 +306,12 @@ fn there(bytes: u64) -> String {
     there.replace("BYTES", &bytes.to_string()).replace("NEXT", &(bytes + 1).to_string())
 }
 
+/// A script as one line that every login shell reads alike: fish and csh have other words than sh
+/// has, and csh takes no quoted end of a line.
+fn line_of(script: &str) -> String {
+    format!("exec sh -c '{}'", script.lines().collect::<Vec<_>>().join("; "))
+}
+
 /// Writes the files and runs the program, as a shell reads it.
 fn script(order: &ForHosts, token: &str, collector: SocketAddr) -> io::Result<String> {
     let quoted = |text| shlex::try_quote(text).map_err(io::Error::other);
@@ -295,6 +328,8 @@ fn script(order: &ForHosts, token: &str, collector: SocketAddr) -> io::Result<St
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -329,6 +364,28 @@ mod tests {
     }
 
     #[test]
+    fn an_app_is_at_a_host_by_its_address_and_always_where_the_host_asks_itself() {
+        let host: Host = "ssh://deploy@192.0.2.7:2222".parse().unwrap();
+        for (address, expected) in [
+            ("192.0.2.7:80", true),
+            ("192.0.2.8:80", false),
+            ("127.0.0.1:80", true),
+            ("[::1]:80", true),
+            ("[2001:db8::7]:80", false),
+        ] {
+            assert_eq!(host.is_at(&[address.parse().unwrap()]), expected, "{address}");
+        }
+        let host: Host = "ssh://[2001:db8::7]".parse().unwrap();
+        assert!(host.is_at(&["[2001:db8::7]:80".parse().unwrap()]));
+    }
+
+    #[test]
+    fn what_runs_there_is_one_line_that_fish_and_csh_read_too() {
+        assert!(!THERE.contains(['\'', '\\', '!']));
+        assert_eq!(line_of("a\nb \"$c\"\n"), "exec sh -c 'a; b \"$c\"'");
+    }
+
+    #[test]
     fn what_is_said_there_is_read_to_its_end_also_behind_a_line_that_is_no_utf8() {
         let said = b"Welcome\r\ncaf\xe9\n\nNo space left on device";
         let lines: Vec<String> = lines_of(&said[..]).collect();
@@ -360,7 +417,6 @@ mod tests {
 
     #[test]
     fn program_and_arguments_arrive_whole_where_head_reads_ahead() {
-        let folder = tempfile::tempdir().unwrap();
         let system = format!("uname() {{ echo Linux {}; }}\n", std::env::consts::ARCH);
         let reads_ahead = "head() { command head \"$@\"; cat >/dev/null; }\n";
         let program = "#!/bin/sh\nprintf '%s|' \"$@\" >../got\n";
@@ -372,19 +428,33 @@ mod tests {
         };
         let arguments = script(&order, "t0k3n", "127.0.0.1:2".parse().unwrap()).unwrap();
         let text = format!("{system}{reads_ahead}{}", there(program.len() as u64));
-        let mut shell = Command::new("sh")
-            .args(["-c", &text])
-            .env("TMPDIR", folder.path())
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut input = shell.stdin.take().unwrap();
-        input.write_all(format!("{program}{arguments}").as_bytes()).unwrap();
-        drop(input);
-        assert!(shell.wait().unwrap().success());
-        let got = std::fs::read_to_string(folder.path().join("got")).unwrap();
-        assert_eq!(got, "load|--join|127.0.0.1:2|--own|--quiet|");
-        let left = std::fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(left, 1, "what was written there is gone");
+        let run = |tmp: &Path, home: &Path| {
+            let mut shell = Command::new("sh")
+                .args(["-c", &line_of(&text)])
+                .envs([("TMPDIR", tmp), ("HOME", home)])
+                .stdin(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut input = shell.stdin.take().unwrap();
+            // Where there is no folder for it, it is not read.
+            let _ = input.write_all(format!("{program}{arguments}").as_bytes());
+            drop(input);
+            shell.wait_with_output().unwrap()
+        };
+        let none = Path::new("/proc");
+        for is_home in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let (tmp, home) = if is_home { (none, folder.path()) } else { (folder.path(), none) };
+            assert!(run(tmp, home).status.success());
+            let got = std::fs::read_to_string(folder.path().join("got")).unwrap();
+            assert_eq!(got, "load|--join|127.0.0.1:2|--own|--quiet|");
+            let left = std::fs::read_dir(folder.path()).unwrap().count();
+            assert_eq!(left, 1, "what was written there is gone");
+        }
+        let refused = run(none, none);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(9), "{said}");
+        assert!(said.contains("no program can be run in /proc or /proc"), "{said}");
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! Only from 200 requests a second in one loop on (batches: 10,000), over TCP with kept
 //! connections, while every reply is small and there as a whole when it is read: otherwise the loop
-//! acts on each event as it comes.
+//! acts on each event as it comes. Outside batches it also does so while it waits for more than
+//! single replies: a connection, a handshake or a request that goes on then would begin late.
 
 use super::clock::Clock;
 use super::shape::{Nanos, Span};
@@ -63,6 +64,9 @@ pub struct Batching {
     /// The load was dense enough for a batch, whether or not there could be one.
     is_wanted: bool,
     has_partial_reply: bool,
+    /// Events are awaited that are more than single replies; the loop says so before it may sleep.
+    /// Batches delay them by little.
+    pub needs_each_event: bool,
     /// From the load's time to the wall clock, nanoseconds; known after a sleep only.
     to_wall: Option<u64>,
     /// When the sleep that is under way should end.
@@ -109,6 +113,7 @@ impl Default for Batching {
             are_stamped: false,
             is_wanted: false,
             has_partial_reply: false,
+            needs_each_event: false,
             to_wall: None,
             wakes_at: None,
             waking: Waking::default(),
@@ -153,7 +158,8 @@ impl Batching {
             let may_sleep = self.may_sleep(next_due <= now + LONGEST_WAIT);
             return may_sleep.then(|| self.sleep(wakes_at, now, true));
         }
-        let may_sleep = self.may_sleep(next_due <= now + LONGEST_UNREAD);
+        // Times of arrival are wanted all the same, for the sleep that comes after.
+        let may_sleep = self.may_sleep(next_due <= now + LONGEST_UNREAD) && !self.needs_each_event;
         // So that it is awake, and has read what there is, when the request is due.
         let early = Span::new(self.waking.mean + READING.get());
         let is_long = next_due > now + early + SHORTEST_WAIT;
@@ -337,6 +343,18 @@ mod tests {
         batching.reply_is_partial();
         assert_eq!(batching.sleep_until_due(now + Span::micros(50), now), None);
         assert!(batching.sleep_until_due(now + Span::micros(50), now).is_some());
+    }
+
+    #[test]
+    fn where_each_event_is_needed_the_loop_sleeps_for_batches_alone() {
+        let (mut sparse, now) = batching(Span::micros(900), true);
+        sparse.needs_each_event = true;
+        assert_eq!(sparse.sleep_until_due(now + Span::micros(700), now), None);
+        sparse.needs_each_event = false;
+        assert!(sparse.sleep_until_due(now + Span::micros(700), now).is_some());
+        let (mut dense, now) = batching(Span::micros(50), true);
+        dense.needs_each_event = true;
+        assert!(dense.sleep_until_due(now + Span::micros(50), now).is_some());
     }
 
     #[test]

@@ -11,8 +11,11 @@ use memchr::memchr;
 /// More are not kept; browsers have similar limits (RFC 6265, section 6.1).
 const MOST_COOKIES: usize = 50;
 
-/// A longer line sets nothing.
-const LONGEST_LINE: usize = 4096;
+/// A name and value of more bytes are not kept.
+const LONGEST_COOKIE: usize = 4096;
+
+/// A longer line sets nothing: it has room for a cookie, and as much for its attributes.
+const LONGEST_LINE: usize = 2 * LONGEST_COOKIE;
 
 const NAME: &[u8] = b"set-cookie:";
 
@@ -100,6 +103,9 @@ impl Jar {
     pub fn set(&mut self, text: &[u8]) {
         let mut parts = text.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
         let Some((name, value)) = parts.next().and_then(name_and_value) else { return };
+        if name.len() + value.len() > LONGEST_COOKIE {
+            return;
+        }
         // What a header must not hold could change what the next request means.
         if name.is_empty() || [name, value].concat().iter().any(u8::is_ascii_control) {
             return;
@@ -198,6 +204,21 @@ mod tests {
         assert_eq!(after(&mut jar, &setting(&many)).split("; ").count(), MOST_COOKIES);
         assert!(after(&mut jar, &setting(&["n3=new", "more=1"])).contains("n3=new; n4=4"));
         assert!(!String::from_utf8_lossy(jar.text()).contains("more"));
+    }
+
+    /// By HTTP/1 as a line, by HTTP/2 as a field.
+    #[test]
+    fn a_cookies_length_has_one_limit_however_it_came() {
+        let attributes = "; HttpOnly".repeat(100);
+        for (length, is_kept) in [(LONGEST_COOKIE - 1, true), (LONGEST_COOKIE, false)] {
+            let cookie = format!("n={}", "v".repeat(length));
+            let text = cookie.clone() + &attributes;
+            let expected = if is_kept { cookie.as_str() } else { "" };
+            assert_eq!(after(&mut Jar::default(), &setting(&[text.as_str()])), expected);
+            let mut jar = Jar::default();
+            jar.set(text.as_bytes());
+            assert_eq!(jar.text(), expected.as_bytes());
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
+use super::http2;
 use super::socket::{Remote, Socket};
 use super::tls::{self, TlsSettings};
 use super::transport::Transport;
@@ -82,12 +83,15 @@ impl Dialer {
         }
     }
 
-    /// The first bytes of a reply that is no HTTP: those of a TLS alert say that the server expects
-    /// TLS, and that is kept in words too.
-    pub fn note_alert(&mut self, bytes: &[u8]) {
-        if self.tls.is_none() && tls::is_alert(bytes) {
-            self.tls_trouble.get_or_insert(TlsTrouble::Unasked);
-        }
+    /// The first bytes of what is no reply: which other protocol they are of is kept in words too.
+    pub fn note_protocol(&mut self, bytes: &[u8], is_http2: bool) {
+        let trouble = match is_http2 {
+            _ if self.tls.is_some() => None,
+            _ if tls::is_alert(bytes) => Some(TlsTrouble::Unasked),
+            true => bytes.starts_with(b"HTTP/1.").then_some(TlsTrouble::NoHttp2),
+            false => http2::is_greeting(bytes).then_some(TlsTrouble::OnlyHttp2),
+        };
+        self.tls_trouble = self.tls_trouble.take().or(trouble);
     }
 }
 

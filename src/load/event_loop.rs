@@ -208,6 +208,7 @@ impl<'a> EventLoop<'a> {
 
     /// How to sleep through events, if there is something to be slept through.
     fn sleep(&mut self, found: usize, replies: usize) -> Option<Sleep> {
+        self.cx.batching.needs_each_event = self.exchange.needs_each_event();
         let Context { scheduler, batching, now, .. } = &mut self.cx;
         let next = scheduler.source.peek().filter(|_| !scheduler.has_waiting());
         match scheduler.source.think() {
@@ -343,6 +344,7 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
     use std::sync::OnceLock;
     use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -350,12 +352,13 @@ mod tests {
 
     use super::*;
     use crate::load::dialer::Dialer;
+    use crate::load::request::{Request, Values};
     use crate::load::setup::{LoopMessage, ShutdownFlag};
     use crate::load::shape::{Part, Shape};
     use crate::load::socket::Remote;
     use crate::load::source::{Limit, Source};
     use crate::load::spec::Closing;
-    use crate::terms::{Arrivals, ConnectionMode, Rate};
+    use crate::terms::{Arrivals, ConnectionMode, Rate, Target};
 
     /// Of a load whose requests are given up after a millisecond.
     fn common() -> Common {
@@ -409,6 +412,37 @@ mod tests {
         }
         clients.act(acted_at);
         assert!(clients.cx.now > before, "or what became due meanwhile would wait once more");
+    }
+
+    /// Whether the loop would sleep when the next request is due in 2 ms, if replies carried the
+    /// time of their arrival.
+    fn would_sleep(one: &mut EventLoop<'_>) -> bool {
+        let next = one.cx.scheduler.source.peek().unwrap();
+        one.cx.now = next.before(Span::millis(2));
+        // The first says whether these times are wanted.
+        one.sleep(0, 0);
+        one.cx.batching.arrival(Some(1), one.cx.now, one.cx.now);
+        one.sleep(0, 0).is_some()
+    }
+
+    #[test]
+    fn a_loop_does_not_sleep_while_a_request_has_not_left_in_full() {
+        // It takes connections, and reads nothing.
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let body = vec![b'x'; 20_000_000];
+        let post = Target { method: "POST".into(), body, ..Target::get("/") };
+        let (connection, values) = (ConnectionMode::KeepAlive, Values::default());
+        let request = Request::new(&post, "app", connection, &values).unwrap();
+        let common = Common { requests: vec![request], ..common() };
+        let rate = Rate::per_second(1.0).unwrap();
+        let shape = Shape::Constant { rate, arrivals: Arrivals::Uniform };
+        let (mut one, _receiver) = event_loop(&common, &shape, 16);
+        let remote = Remote::Tcp(server.local_addr().unwrap());
+        one.cx.dialer = Dialer::new(&[remote], 0, None);
+        one.send_due(SENDS_IN_A_ROW);
+        assert!(!would_sleep(&mut one), "some of it has to wait for room");
+        one.exchange.expire(&mut one.cx, |_| true);
+        assert!(would_sleep(&mut one));
     }
 
     #[test]

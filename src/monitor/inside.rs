@@ -19,12 +19,30 @@ const NAME: &str = "sweetspot-probe";
 const VERSION: &str = "1";
 
 /// What is summed over requests, in the order of [`Sums`]. Times in nanoseconds; `stamped` is how
-/// many requests came with a time stamp, `queue_ns` how long these had waited.
-const SUMS: [&str; 8] =
-    ["requests", "app_ns", "cpu_ns", "probe_ns", "stamped", "queue_ns", "gc_ns", "gvl_ns"];
+/// many requests came with a time stamp, `queue_ns` how long these had waited, `odd_stamps` how
+/// many came with one that makes no sense.
+const SUMS: [&str; 9] = [
+    "requests",
+    "app_ns",
+    "cpu_ns",
+    "probe_ns",
+    "stamped",
+    "queue_ns",
+    "odd_stamps",
+    "gc_ns",
+    "gvl_ns",
+];
+
+/// Where those of the time stamps stand in [`SUMS`].
+const STAMPED: usize = 4;
+const ODD_STAMPS: usize = 6;
 
 /// How many of [`SUMS`], from the first on, every process can tell.
 const NEEDED: usize = 6;
+
+/// This share of the time stamps may make no sense without its being said: clients send what they
+/// like where nothing in front sets the header anew.
+const ODD_QUIET: f64 = 0.01;
 
 /// Longer ones are not the probe's.
 const LONGEST: usize = 128 * 1024;
@@ -36,7 +54,7 @@ const REQUESTS_MOST: usize = 100_000;
 const MOST_AT_ONCE: usize = 10_000;
 
 /// The kernel's limit for the path of a unix socket, the zero byte at its end left out.
-const LONGEST_PATH: usize = 107;
+pub const LONGEST_PATH: usize = 107;
 
 /// Listens to the processes of a server. Dropping it takes its socket away.
 pub struct Inside {
@@ -67,6 +85,9 @@ struct Gaps {
     lacks_gvl_wait: bool,
     has_other_version: bool,
     has_not_understood: bool,
+    /// Time stamps that make sense, and those that don't.
+    stamped: u64,
+    odd_stamps: u64,
 }
 
 /// The [`SUMS`] of a process; `None` where it cannot tell.
@@ -144,15 +165,25 @@ impl Inside {
         let meant = self.meant.as_ref();
         let new = |(pid, process): (&u32, &mut Process)| {
             let new = process.new.take()?;
-            is_meant(meant, *pid).then(|| as_use(new, *pid))
+            is_meant(meant, *pid).then_some((*pid, new))
         };
-        self.processes.iter_mut().filter_map(new).collect()
+        let new: Vec<(u32, Sums)> = self.processes.iter_mut().filter_map(new).collect();
+        for (_, sums) in &new {
+            self.gaps.add_stamps(sums);
+        }
+        new.into_iter().map(|(pid, sums)| as_use(sums, pid)).collect()
     }
 
     /// The requests that were told one by one since the last call, where the probe does that.
     pub fn requests(&mut self) -> Vec<InsideRequest> {
         let (told, meant) = (std::mem::take(&mut self.requests), self.meant.as_ref());
         told.into_iter().filter(|(pid, _)| is_meant(meant, *pid)).map(|(_, it)| it).collect()
+    }
+
+    /// Those that told something and are not meant, by the ids that they have for themselves.
+    pub fn others(&self) -> Vec<u32> {
+        let meant = self.meant.as_ref();
+        self.processes.keys().copied().filter(|pid| !is_meant(meant, *pid)).collect()
     }
 
     /// From now on, what others tell than these processes is left out, also of what has come since
@@ -169,6 +200,7 @@ impl Inside {
             (self.gaps.lacks_gvl_wait, BlindSpot::LockWaitUnknown),
             (self.gaps.has_other_version, BlindSpot::ProbeOfOtherVersion),
             (self.gaps.has_not_understood, BlindSpot::ProbeNotUnderstood),
+            (self.gaps.has_odd_stamps(), BlindSpot::StampsOdd { requests: self.gaps.odd_stamps }),
         ]
         .into_iter()
         .filter_map(|(is_so, spot)| is_so.then_some(spot))
@@ -203,6 +235,19 @@ impl Inside {
             Err(Unusable::OtherVersion) => self.gaps.has_other_version = true,
             Err(Unusable::NotUnderstood) => self.gaps.has_not_understood = true,
         }
+    }
+}
+
+impl Gaps {
+    fn add_stamps(&mut self, sums: &Sums) {
+        let told = |at: usize| sums[at].unwrap_or(0);
+        self.stamped = self.stamped.saturating_add(told(STAMPED));
+        self.odd_stamps = self.odd_stamps.saturating_add(told(ODD_STAMPS));
+    }
+
+    fn has_odd_stamps(&self) -> bool {
+        let all = self.stamped as f64 + self.odd_stamps as f64;
+        self.odd_stamps as f64 > ODD_QUIET * all
     }
 }
 
@@ -456,6 +501,23 @@ mod tests {
     }
 
     #[test]
+    fn time_stamps_that_make_no_sense_are_counted_and_said_where_they_are_many() {
+        let mut line = Line::open();
+        let told = |requests: u64, stamped: u64, odd: u64| {
+            let stamps = format!("stamped={stamped} queue_ns=0 odd_stamps={odd}");
+            report(71, requests).replace("stamped=0 queue_ns=0", &stamps)
+        };
+        let is_said = |line: &mut Line, odd: u64| {
+            line.inside.used();
+            line.inside.blind_spots().contains(&BlindSpot::StampsOdd { requests: odd })
+        };
+        line.send(told(100, 99, 1));
+        assert!(!is_said(&mut line, 1));
+        line.send(told(103, 99, 4));
+        assert!(is_said(&mut line, 4));
+    }
+
+    #[test]
     fn requests_that_are_told_one_by_one_are_handed_out_once() {
         let mut line = Line::open();
         let told = "30000000 10000000 - 2000000 items#show\n1 1 5 - GET /a b\n1 2 oops";
@@ -490,6 +552,7 @@ mod tests {
         assert_eq!(counts(&line.inside.used()), [(71, 3), (72, 4)]);
         let routes = |line: &mut Line| line.inside.requests().into_iter().map(|it| it.route);
         assert_eq!(routes(&mut line).collect::<Vec<_>>(), ["app 71", "app 72"]);
+        assert_eq!(line.inside.others(), [82]);
         // It was asked to be heard only now, and what it told before was of another time.
         line.inside.hear_only([82].into());
         line.send(told(82, 205));

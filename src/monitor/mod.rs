@@ -33,7 +33,7 @@ use crate::terms::{BlindSpot, MonitorRecord, Stated};
 
 pub use cores::Cores;
 pub use group_use::GroupFolders;
-pub use inside::Inside;
+pub use inside::{Inside, LONGEST_PATH as LONGEST_SOCKET_PATH};
 pub use process::{cpu_clock_ns, thread_names, title};
 pub use sampler::{CoreChoice, Sampler};
 pub use serving::Serving;

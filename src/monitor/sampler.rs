@@ -186,6 +186,12 @@ impl Sampler {
         self.inside.as_mut().map(Inside::requests).unwrap_or_default()
     }
 
+    /// Processes that are not watched and told something through the probe's socket all the same,
+    /// where only what the watched ones tell is heard; by the ids that they have for themselves.
+    pub fn others_told(&self) -> Vec<u32> {
+        self.inside.as_ref().map(Inside::others).unwrap_or_default()
+    }
+
     /// True when no process is left.
     pub fn is_over(&self) -> bool {
         self.tree.processes.iter().all(|process| process.is_gone)

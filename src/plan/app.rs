@@ -89,15 +89,36 @@ pub fn recognise_as(folder: &Path, hint: AppHint<'_>) -> Result<App, AppError> {
     if hint.allows(&RACK) {
         refuse_missing_rackup(&folder)?;
     }
-    match in_other_language(&folder, hint) {
-        Ok(Some(app)) => Ok(app),
-        Ok(None) => rack_app(&find_below(&folder)?, RACKUP),
+    let missing = match in_other_language(&folder, hint) {
+        Ok(Some(app)) => return Ok(app),
+        Ok(None) => other_app(&folder),
         // A repository of several apps has files of another language's at its root.
-        Err(error @ AppError::NoEntry { .. }) if hint.allows(&RACK) => {
-            find_below(&folder).map_or(Err(error), |below| rack_app(&below, RACKUP))
+        Err(error @ (AppError::NoEntry { .. } | AppError::NotBuilt { .. })) => error,
+        Err(error) => return Err(error),
+    };
+    below(&folder, hint, missing)
+}
+
+/// The only app of Ruby's below this folder; of others it is said where they are, as much that is
+/// no app to tune looks like one. `missing`: what is said where there is none.
+fn below(folder: &Path, hint: AppHint<'_>, missing: AppError) -> Result<App, AppError> {
+    let relative = |app: &PathBuf| app.strip_prefix(folder).unwrap_or(app).to_path_buf();
+    let rack = if hint.allows(&RACK) { rack_below(folder)? } else { Vec::new() };
+    match rack.as_slice() {
+        [] => {}
+        [app] => return rack_app(app, RACKUP),
+        apps => {
+            let apps = apps.iter().map(relative).collect();
+            return Err(AppError::SeveralApps { folder: folder.to_path_buf(), apps });
         }
-        Err(error) => Err(error),
     }
+    let is_known = matches!(missing, AppError::UnsupportedApp { .. } | AppError::NotBuilt { .. });
+    let others = if is_known { Vec::new() } else { others_below(folder, hint)? };
+    if others.is_empty() {
+        return Err(missing);
+    }
+    let apps = others.iter().map(relative).collect();
+    Err(AppError::AppsBelow { folder: folder.to_path_buf(), apps })
 }
 
 /// A folder that the user names, by its whole path.
@@ -157,8 +178,8 @@ fn rack_app(folder: &Path, rackup: &str) -> Result<App, AppError> {
     Ok(App { is_bundled: bundle.is_some(), ..App::new(folder, framework, rackup) })
 }
 
-/// The app of a folder without a `config.ru` of its own.
-fn find_below(folder: &Path) -> Result<PathBuf, AppError> {
+/// The folders below this one, two deep, that have a `config.ru`.
+fn rack_below(folder: &Path) -> Result<Vec<PathBuf>, AppError> {
     let mut apps = Vec::new();
     for below in subfolders(folder)? {
         if below.join(RACKUP).is_file() {
@@ -169,17 +190,18 @@ fn find_below(folder: &Path) -> Result<PathBuf, AppError> {
         let deeper = subfolders(&below).unwrap_or_default();
         apps.extend(deeper.into_iter().filter(|deep| deep.join(RACKUP).is_file()));
     }
-    match apps.len() {
-        0 => Err(other_app(folder)),
-        1 => Ok(apps.remove(0)),
-        _ => {
-            let relative = |app: &PathBuf| app.strip_prefix(folder).unwrap_or(app).to_path_buf();
-            Err(AppError::SeveralApps {
-                folder: folder.to_path_buf(),
-                apps: apps.iter().map(relative).collect(),
-            })
-        }
-    }
+    Ok(apps)
+}
+
+/// The folders in this one that have an app of another language. Of Node's only those with a
+/// package of their own: a page's scripts have such names too.
+fn others_below(folder: &Path, hint: AppHint<'_>) -> Result<Vec<PathBuf>, AppError> {
+    let has_app = |below: &PathBuf| match in_other_language(below, hint) {
+        Ok(Some(app)) => app.framework != Framework::Node || below.join(node::PACKAGE).is_file(),
+        Err(AppError::NotBuilt { .. }) => true,
+        _ => false,
+    };
+    Ok(subfolders(folder)?.into_iter().filter(has_app).collect())
 }
 
 /// Sorted, without those that are hidden or hold no app. A link is not followed.

@@ -25,8 +25,8 @@ pub enum AppError {
     },
     #[error(
         "no app found: there is no config.ru in {} nor in the folders below it (two deep), and no \
-         Python or Node.js app; go to the app's folder, name it with --app DIR, or say what the \
-         server should run with --entry",
+         Python or Node.js app; go to the app's folder, name it with --app DIR, say what the \
+         server should run with --entry, or give the command that starts it with --start",
         folder.display()
     )]
     NoApp { folder: PathBuf },
@@ -40,23 +40,39 @@ pub enum AppError {
         apps: Vec<PathBuf>,
     },
     #[error(
+        "{} itself has no app that is recognised, but these below it have: {}; choose one, such as \
+         --app {}, or say what the server should run here with --entry",
+        folder.display(), joined(apps), apps[0].display()
+    )]
+    AppsBelow {
+        folder: PathBuf,
+        /// Relative to the folder, sorted; not empty.
+        apps: Vec<PathBuf>,
+    },
+    #[error(
         "{} looks like a {kind} app, but there is no config.ru, which app servers start from; \
          create {} with these two lines:\n\n    {}\n    {}\n",
         evidence.display(), rackup.display(), lines[0], lines[1]
     )]
     NoRackup { evidence: PathBuf, kind: &'static str, rackup: PathBuf, lines: [String; 2] },
     #[error(
-        "{} looks like a {kind} app, which none of the servers supported now runs ({}); name \
-         another app with --app DIR",
+        "{} looks like a {kind} app, which none of the servers supported now runs ({}); give the \
+         command that starts it with --start, or name another app with --app DIR",
         evidence.display(), all_titles().join(", ")
     )]
     UnsupportedApp { evidence: PathBuf, kind: &'static str },
     #[error(
         "{} looks like a {kind} app, but what the server should run is not to be seen there; name \
-         it, such as {example}",
+         it, such as {example}, or give the command that starts it with --start",
         evidence.display()
     )]
     NoEntry { evidence: PathBuf, kind: &'static str, example: &'static str },
+    #[error(
+        "{} starts {module}, which is not there; build the app first (often with `npm run build`), \
+         or say with --entry what is run",
+        package.display()
+    )]
+    NotBuilt { package: PathBuf, module: String },
     #[error(
         "{} has several apps: {}; choose one, such as --entry {}",
         folder.display(), entries.join(", "), entries[0]
@@ -73,9 +89,24 @@ pub enum AppError {
         listed(fitting, "or")
     )]
     WrongServer { server: &'static str, entry: String, fitting: Vec<&'static str> },
+    /// A server that is known by its command alone; `start`: how that looks for this app, where it
+    /// is known.
     #[error(
-        "{} names the server {server}, which is not supported now; to see what the app would hold \
-         on {}, add gem \"{}\" to its Gemfile and run `bundle install`",
+        "{file} starts {server}, which is tuned by its command: give that with --start, and \
+         {{port}} and {{workers}} in place of its numbers{}; or see what the app would hold on {}, \
+         with --server",
+        such_as(start.as_deref()), listed(fitting, "or")
+    )]
+    OtherServer {
+        file: &'static str,
+        server: &'static str,
+        start: Option<String>,
+        fitting: Vec<&'static str>,
+    },
+    #[error(
+        "{} names the server {server}, which is not supported now; give the command that starts it \
+         with --start, or, to see what the app would hold on {}, add gem \"{}\" to its Gemfile and \
+         run `bundle install`",
         evidence.display(), listed(&known(|about| about.title), "or"), ADAPTERS[0].name()
     )]
     UnsupportedServer { evidence: PathBuf, server: String },
@@ -93,6 +124,23 @@ pub enum AppError {
     NoLock { gemfile: PathBuf, lock: &'static str },
     #[error("{program} is not in any folder of PATH; install it: `{}`", install.join("`, or `"))]
     NoProgram { program: &'static str, install: &'static [&'static str] },
+    #[error(
+        "{program} is not in any folder of the PATH that sudo gives; where it is in yours, as with \
+         rbenv, asdf or mise, type `sudo env \"PATH=$PATH\"` in place of `sudo`; else install it: \
+         `{}`",
+        install.join("`, or `")
+    )]
+    NoProgramBelowSudo { program: &'static str, install: &'static [&'static str] },
+}
+
+impl AppError {
+    /// As it is for who called sudo: a program that is missing may be in their own folders.
+    pub(super) fn below_sudo(self) -> Self {
+        match self {
+            Self::NoProgram { program, install } => Self::NoProgramBelowSudo { program, install },
+            other => other,
+        }
+    }
 }
 
 /// This of every server that a Ruby app can have.
@@ -107,6 +155,10 @@ pub fn listed(names: &[&str], word: &str) -> String {
         [first @ .., last] if !first.is_empty() => format!("{} {word} {last}", first.join(", ")),
         names => names.concat(),
     }
+}
+
+fn such_as(command: Option<&str>) -> String {
+    command.map(|it| format!(", such as '{it}'")).unwrap_or_default()
 }
 
 /// Of every server that is known by name.

@@ -39,7 +39,7 @@ pub fn read_bundle(asked: &Path) -> Result<Option<Bundle>, AppError> {
     let gems = locked_gems(&read(&path)?);
     let bundle = Bundle { lock: path, gems };
     // One above that has no server is for other tools.
-    Ok(Some(bundle).filter(|bundle| is_own || bundle.server().is_ok()))
+    Ok(Some(bundle).filter(|bundle| is_own || bundle.servers().is_ok()))
 }
 
 /// This folder and those above it to the one that git keeps; without one this folder alone, since
@@ -55,15 +55,18 @@ impl Bundle {
         self.gems.contains(gem)
     }
 
-    /// The server that it has; the first that we list, if several.
+    /// The servers that it has, in the order in which we list them; at least one.
     ///
     /// # Errors
     /// None that we know is in it.
-    pub fn server(&self) -> Result<&'static dyn Adapter, AppError> {
-        let mut of_ruby = ADAPTERS.iter().copied().filter(|one| one.about().runs_ruby());
-        let known = of_ruby.find(|adapter| self.has(adapter.name()));
+    pub fn servers(&self) -> Result<Vec<&'static dyn Adapter>, AppError> {
+        let of_ruby = ADAPTERS.iter().copied().filter(|one| one.about().runs_ruby());
+        let known: Vec<_> = of_ruby.filter(|adapter| self.has(adapter.name())).collect();
+        if !known.is_empty() {
+            return Ok(known);
+        }
         let evidence = self.lock.clone();
-        known.ok_or_else(|| match OTHER_SERVERS.iter().find(|server| self.has(server)) {
+        Err(match OTHER_SERVERS.iter().find(|server| self.has(server)) {
             Some(server) => AppError::UnsupportedServer { evidence, server: server.to_string() },
             None => AppError::ServerNotInBundle { evidence },
         })

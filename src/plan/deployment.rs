@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use self::compose::services;
 use self::flags::{Given, all_given, flags};
+pub use self::hosts::{ROLE, primary_role};
 use self::hosts::{fly, kamal, procfile};
 use self::image::image;
 use self::kept::Kept;
@@ -31,7 +32,7 @@ use crate::terms::FlagPlace;
 
 /// Variables by which apps are told how large to be, and how to use memory and compiler. Only
 /// numbers are taken from them: no secret is one of these.
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 20] = [
     "WEB_CONCURRENCY",
     "RAILS_MAX_THREADS",
     "RAILS_MIN_THREADS",
@@ -39,6 +40,11 @@ const VARIABLES: [&str; 15] = [
     "PUMA_MIN_THREADS",
     "MAX_THREADS",
     "MIN_THREADS",
+    "PUMA_WORKERS",
+    "PUMA_THREADS",
+    "HANAMI_WEB_CONCURRENCY",
+    "HANAMI_MAX_THREADS",
+    "HANAMI_MIN_THREADS",
     "UNICORN_WORKERS",
     "UNICORN_PROCESSES",
     "GUNICORN_WORKERS",
@@ -94,6 +100,11 @@ impl Deployment {
     /// cannot be read says nothing.
     pub fn read(folder: &Path) -> Self {
         Self::of(folder, &HOSTS)
+    }
+
+    /// Of these commands alone.
+    pub fn of_commands(commands: Vec<Command>) -> Self {
+        Self { commands, ..Self::default() }
     }
 
     /// As Kamal has it, whatever else would run the app.
@@ -196,6 +207,27 @@ impl Deployment {
         })
     }
 
+    /// The first of these programs that a command starts, and its file, unless that command or one
+    /// nearer to where the app serves users starts one of these servers.
+    pub fn other_program(
+        &self,
+        programs: &[&'static str],
+        adapters: &[&'static dyn Adapter],
+    ) -> Option<(&'static str, &'static str)> {
+        let known: Vec<&str> = adapters.iter().flat_map(|it| programs_of(*it)).collect();
+        for command in &self.commands {
+            let other = programs.iter().copied().find(|program| command.surely_starts(program));
+            match other {
+                _ if command.starts(&known) => return None,
+                Some(program) => return Some((program, command.file)),
+                // It starts whichever server the bundle has.
+                None if command.starts(&["rails", "rackup"]) => return None,
+                None => {}
+            }
+        }
+        None
+    }
+
     /// The configuration file that a command gives this server: one of the app's, relative to its
     /// folder.
     pub fn config_of(&self, folder: &Path, adapter: &dyn Adapter) -> Option<PathBuf> {
@@ -232,6 +264,15 @@ impl Deployment {
         own.chain(more).flat_map(values).collect()
     }
 
+    /// The flag and its number by which Kamal starts the app, whatever variables say. `names`: the
+    /// flags of a server that are looked for.
+    pub fn fixed_by_kamal(
+        &self,
+        names: impl Fn(FlagNames) -> &'static [&'static str],
+    ) -> Option<String> {
+        self.commands.iter().find(|command| command.file == KAMAL.0)?.fixed(names)
+    }
+
     /// The flags that a variable gives this server.
     fn more_of(&self, names: FlagNames) -> Option<Given> {
         let variable = names.variable?;
@@ -240,7 +281,28 @@ impl Deployment {
     }
 }
 
+/// The flag and its number by which a command starts a server, whatever variables say. `names`: the
+/// flags of a server that are looked for.
+pub fn fixed_flag(
+    command: &str,
+    names: impl Fn(FlagNames) -> &'static [&'static str],
+) -> Option<String> {
+    Command { file: "", text: command.to_string() }.fixed(names)
+}
+
 impl Command {
+    /// As [`fixed_flag`] has it.
+    fn fixed(&self, names: impl Fn(FlagNames) -> &'static [&'static str]) -> Option<String> {
+        ADAPTERS.iter().find_map(|adapter| {
+            let names = names(adapter.about().flag_names);
+            self.behind(&programs_of(*adapter)).find_map(|words| {
+                let (flag, text) = all_given(&words, names).last()?;
+                let is_fixed = !text.is_empty() && !text.contains('$');
+                is_fixed.then(|| format!("{flag} {text}"))
+            })
+        })
+    }
+
     /// What stands behind one of these programs, up to the end of its own command, wherever it is
     /// started.
     fn behind(&self, programs: &[&str]) -> impl Iterator<Item = Vec<String>> {
@@ -253,6 +315,15 @@ impl Command {
 
     fn starts(&self, programs: &[&str]) -> bool {
         self.behind(programs).next().is_some()
+    }
+
+    /// By its name or from a folder of programs: `/run/uwsgi` starts nothing.
+    fn surely_starts(&self, program: &str) -> bool {
+        let is_it = |word: &String| match word.rsplit_once('/') {
+            Some((folder, name)) => name == program && folder.ends_with("bin"),
+            None => word == program,
+        };
+        invocations(&self.text).iter().any(|it| it.words.iter().any(is_it))
     }
 
     /// The variables that its programs are given before them.
@@ -382,7 +453,7 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_from_each_file_as_it_spells_them_and_nothing_else_is() {
-        let cases: [Case<'_>; 11] = [
+        let cases: [Case<'_>; 12] = [
             (
                 "Dockerfile",
                 "FROM ruby\nENV RAILS_ENV=production \\\n# none\n    WEB_CONCURRENCY=\"4\" \
@@ -396,6 +467,7 @@ mod tests {
                 Some(("WEB_CONCURRENCY", "2")),
             ),
             ("Dockerfile", "env RAILS_MAX_THREADS 5\n", Some(("RAILS_MAX_THREADS", "5"))),
+            ("Dockerfile", "ENV HANAMI_MAX_THREADS=4\n", Some(("HANAMI_MAX_THREADS", "4"))),
             ("Dockerfile", "ENV WEB_CONCURRENCY=$CORES\n", None),
             (
                 "config/deploy.yml",
@@ -435,6 +507,34 @@ mod tests {
         let kamal = ("config/deploy.yml", "env:\n  clear:\n    WEB_CONCURRENCY: 3\n");
         let both = [("Dockerfile", "ENV WEB_CONCURRENCY=2\n"), kamal];
         assert_eq!(sized(&both).0, one("WEB_CONCURRENCY", "3", "config/deploy.yml"));
+    }
+
+    #[test]
+    fn of_kamals_roles_the_one_that_answers_counts_and_of_tagged_hosts_nothing() {
+        let tagged = "env:\n  clear:\n    WEB_CONCURRENCY: 3\n  tags:\n    big:\n      \
+                      WEB_CONCURRENCY: 9\n";
+        let expected = one("WEB_CONCURRENCY", "3", "config/deploy.yml");
+        assert_eq!(sized(&[("config/deploy.yml", tagged)]).0, expected);
+        let roles = "primary_role: 'app' # not web\nservers:\n  web:\n    cmd: puma -w 9\n    \
+                     env:\n      WEB_CONCURRENCY: 9\n  app:\n    cmd: puma -t 5\n    env:\n      \
+                     WEB_CONCURRENCY: 3\n";
+        let (variables, flags) = sized(&[("config/deploy.yml", roles)]);
+        assert_eq!((variables, flags.unwrap().fixed), (expected, vec!["-t 5".to_string()]));
+    }
+
+    #[test]
+    fn numbers_that_kamals_own_command_has_are_told_from_those_of_variables() {
+        let of = |command: &str| {
+            let text = format!("servers:\n  web:\n    cmd: {command}\n");
+            let image = ("Dockerfile", "CMD puma -w 9 -t 9\n");
+            let found = deployment(&[("config/deploy.yml", &text), image]);
+            [found.fixed_by_kamal(|it| it.workers), found.fixed_by_kamal(|it| it.threads)]
+        };
+        let fixed = |flag: &str| Some(flag.to_string());
+        assert_eq!(of("bundle exec puma -w 4 -t 5:5"), [fixed("-w 4"), fixed("-t 5:5")]);
+        assert_eq!(of("\"puma -w4 -t ${MIN:-1}:$MAX\" # -t 9"), [fixed("-w 4"), None]);
+        assert_eq!(of("gunicorn shop:app --threads=2 -t 60"), [None, fixed("--threads 2")]);
+        assert_eq!(of("bin/rails server"), [None, None]);
     }
 
     #[test]

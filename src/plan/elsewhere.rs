@@ -25,6 +25,9 @@ pub struct Remote {
     pub from: Option<Host>,
     /// What its platform says that it may use; `None`: the plan has to.
     pub has: Option<(Cores, Bytes)>,
+    /// Which release of it ran when its platform was asked, by that one's name for it; `None`:
+    /// nobody has asked.
+    pub release: Option<String>,
     /// What a whole task of it reserves; `None`: it is no service of ECS, or nobody has asked.
     pub reserved: Option<Reserved>,
 }
@@ -60,6 +63,9 @@ pub struct Commands {
     pub ready: Option<String>,
     /// Succeeds after a load where the app still runs with it; only where the commands are ours.
     pub check: Option<String>,
+    /// Prints which release of the app runs, in the last line; `None`: its platform is asked in
+    /// another way, or has no name for that.
+    pub release: Option<String>,
     /// Gives a shell where it runs; `None`: nothing is seen of what it uses.
     pub observe: Option<String>,
     /// Puts it back.

@@ -23,6 +23,8 @@ mod knobs;
 mod node;
 mod objective;
 mod options;
+mod other_servers;
+mod pm2;
 mod pods;
 mod python;
 mod rails;
@@ -48,6 +50,7 @@ pub use checked::{Plan, Surroundings};
 pub(crate) use choices::choices;
 pub use cluster::{Cluster, OwnPods};
 pub(crate) use cluster::{PLACES, Where};
+pub(crate) use ecs::fixed_flags;
 pub use elsewhere::{Platform, Remote};
 pub use error::PlanError;
 #[cfg(fuzzing)]

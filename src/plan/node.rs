@@ -1,14 +1,17 @@
 //! Which Node.js app stands in a folder, and the file it starts from. Only looks at texts: nothing
 //! of the app is run.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde_json::Value;
 
 use super::app_error::{AppError, read};
 use crate::server::{App, Framework, Variables};
 
-const PACKAGE: &str = "package.json";
+pub const PACKAGE: &str = "package.json";
+
+/// Programs that have Node run an app in several processes.
+pub const PM2: [&str; 2] = ["pm2", "pm2-runtime"];
 
 /// Where an app is looked for that does not say where it starts.
 const FILES: [&str; 9] = [
@@ -35,25 +38,31 @@ const BEFORE: [&str; 3] = ["cross-env", "env", "exec"];
 /// The Node.js app of this folder, `None` when there is none.
 ///
 /// # Errors
-/// There is one, and the file it starts from is not to be seen.
+/// There is one, and the file it starts from is not to be seen, or not there.
 pub fn recognise(folder: &Path) -> Result<Option<App>, AppError> {
     let file = folder.join(PACKAGE);
-    let package: Value = match file.is_file() {
-        true => serde_json::from_str(&read(&file)?).unwrap_or_default(),
-        false => Value::Null,
-    };
+    let package = package(folder)?;
     let main = package["main"].as_str();
-    let scripts = SCRIPTS.iter().filter_map(|name| package["scripts"][*name].as_str());
-    let started = scripts.filter_map(started).find_map(|it| {
+    // The first that names a file which is not there.
+    let mut missing = None;
+    for it in scripts_of(&package).filter_map(started) {
         // Of a folder its package says which file that is.
         let is_folder = matches!(&*it.module, "." | "./");
         let module = if is_folder { main.unwrap_or(".") } else { &*it.module };
-        let entry = file_of(folder, module)?;
-        let (start_flags, start_arguments, start_env) = (it.flags, it.arguments, it.env);
-        Some(App { start_flags, start_arguments, start_env, ..app(folder, &entry) })
-    });
-    if started.is_some() {
-        return Ok(started);
+        // As Node has it where that file is not there.
+        let index = || file_of(folder, ".").filter(|_| is_folder);
+        if let Some(entry) = file_of(folder, module).or_else(index) {
+            let (start_flags, start_arguments, start_env) = (it.flags, it.arguments, it.env);
+            let app = App { start_flags, start_arguments, start_env, ..app(folder, &entry) };
+            return Ok(Some(app));
+        }
+        // A folder may have a package of its own.
+        let is_missing = is_path(module) && !folder.join(module).exists();
+        missing = missing.or(is_missing.then(|| module.to_string()));
+    }
+    // Whatever else lies there is not what it starts.
+    if let Some(module) = missing {
+        return Err(AppError::NotBuilt { package: file, module });
     }
     let is_there = |entry: &&str| folder.join(entry).is_file();
     // A page of a site may be it too.
@@ -67,6 +76,32 @@ pub fn recognise(folder: &Path) -> Result<Option<App>, AppError> {
         }
         (None, false) => Ok(None),
     }
+}
+
+/// What the package of this folder says; nothing where there is none, or it is no JSON.
+fn package(folder: &Path) -> Result<Value, AppError> {
+    let file = folder.join(PACKAGE);
+    match file.is_file() {
+        true => Ok(serde_json::from_str(&read(&file)?).unwrap_or_default()),
+        false => Ok(Value::Null),
+    }
+}
+
+fn scripts_of(package: &Value) -> impl Iterator<Item = &str> {
+    SCRIPTS.iter().filter_map(move |name| package["scripts"][*name].as_str())
+}
+
+/// The scripts by which the package of this folder starts its app; none where it cannot be read.
+pub fn scripts(folder: &Path) -> Vec<String> {
+    let package = package(folder).unwrap_or_default();
+    scripts_of(&package).map(str::to_string).collect()
+}
+
+/// Is this a file's name below the folder, and nothing that is evaluated or the shell's to fill in?
+fn is_path(module: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "._-/@".contains(c);
+    let is_below = !module.starts_with('/') && module.chars().all(is_part);
+    is_below && (module.contains('/') || is_entry(module))
 }
 
 /// The file that Node runs of a module's name, as it looks for it: `bin/www`, `dist/main` for
@@ -118,15 +153,33 @@ const WITH_VALUE: [&str; 10] = [
 /// Flags for those who develop it: another process would be the app's.
 const OF_DEVELOPMENT: [&str; 2] = ["--watch", "--inspect"];
 
-/// What the first command of a script that runs node runs, unless that is a tool; what is the
-/// shell's to fill in is left out.
+/// What the first command of a script that runs node, or has pm2 run it, runs, unless that is a
+/// tool; what is the shell's to fill in is left out.
 fn started(script: &str) -> Option<Started> {
+    // So deep below the folder, where names are those of other files, `cd` has led.
+    let mut depth = 0;
     script.split([';', '&', '|']).find_map(|command| {
         let words = shlex::split(command)?;
+        if let [cd, to, ..] = &words[..]
+            && cd == "cd"
+        {
+            depth += steps_down(to);
+        }
+        if depth != 0 {
+            return None;
+        }
         let is_before = |word: &&str| word.contains('=') || BEFORE.contains(word);
         let mut words = words.iter().map(String::as_str).peekable();
         let env = std::iter::from_fn(|| words.next_if(is_before)).filter_map(variable).collect();
-        if words.next()? != "node" {
+        let program = words.next()?;
+        // Another interpreter of pm2's is not Node.
+        let is_node = !words.clone().any(|word| word.starts_with("--interpreter"));
+        if PM2.contains(&program) && is_node {
+            let module = words.find(|word| is_entry(word) && !word.contains(".config."))?;
+            let arguments = arguments(words.skip_while(|word| *word != "--").skip(1));
+            return Some(Started { env, flags: Vec::new(), module: module.to_string(), arguments });
+        }
+        if program != "node" {
             return None;
         }
         let mut flags = Vec::new();
@@ -144,6 +197,16 @@ fn started(script: &str) -> Option<Started> {
         }
         None
     })
+}
+
+/// How much deeper this path leads; below zero: up.
+fn steps_down(to: &str) -> i32 {
+    let step = |part: Component<'_>| match part {
+        Component::Normal(_) => 1,
+        Component::ParentDir => -1,
+        _ => 0,
+    };
+    Path::new(to).components().map(step).sum()
 }
 
 fn is_of_development(flag: &str) -> bool {
@@ -223,6 +286,12 @@ mod tests {
                 "dist/main.js",
                 "",
             ),
+            (start("pm2-runtime start src/main.js -i 4 -- serve"), "src/main.js", ""),
+            (start("pm2 start ecosystem.config.js"), "server.js", ""),
+            (start("pm2 start gone.ts --interpreter ts-node"), "server.js", ""),
+            (start("cd gone && node main.js"), "server.js", ""),
+            (start("cd web && npm run build && cd .. && node a.js"), "a.js", ""),
+            (start("node -e 'require(\\\"./gone.js\\\")'"), "server.js", ""),
             ("{\"main\":\"lib/main.js\"}".into(), "lib/main.js", ""),
             ("{\"main\":\"lib\"}".into(), "lib/index.js", ""),
             ("no json".into(), "index.js", ""),
@@ -263,6 +332,24 @@ mod tests {
             let both = (kept.join(" "), app.start_arguments.join(" "));
             assert_eq!(both, (env.to_string(), arguments.to_string()), "{command}");
         }
+    }
+
+    #[test]
+    fn what_a_script_starts_and_is_not_there_is_not_replaced_by_something_else() {
+        let package = start("node --enable-source-maps dist/main");
+        let files = [("package.json", package.as_str()), ("src/index.js", ""), ("app.js", "")];
+        let error = found(&files).unwrap_err().to_string();
+        assert!(error.contains("package.json starts dist/main, which is not there"), "{error}");
+        assert!(error.contains("`npm run build`"), "{error}");
+        let main = "{\"main\":\"dist/a.js\",\"scripts\":{\"start\":\"node .\"}}";
+        let error = found(&[("package.json", main), ("app.js", "")]).unwrap_err().to_string();
+        assert!(error.contains("starts dist/a.js, which"), "{error}");
+        // What Node would start all the same.
+        let entry = |files: &[(&str, &str)]| found(files).unwrap().unwrap().0;
+        assert_eq!(entry(&[("package.json", main), ("index.js", "")]), "index.js");
+        let below = start("node ./api");
+        let files = [("package.json", below.as_str()), ("api/package.json", "{}"), ("app.js", "")];
+        assert_eq!(entry(&files), "app.js");
     }
 
     #[test]

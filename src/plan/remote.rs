@@ -16,11 +16,12 @@ use super::kamal;
 use super::options::Key;
 use super::pods;
 use super::record::Subject;
-use super::settings::{SWITCH, Settings, Sourced};
+use super::settings::{Given, SWITCH, Settings, Sourced};
 use super::start;
 use super::traffic::Url;
 use crate::place::remote::Host;
 use crate::server::command::{CommandTemplate, Runs, has_place};
+use crate::server::pods::uses;
 use crate::server::{App, FOR_COMMANDS, Framework, Proxy};
 use crate::terms::Configuration;
 
@@ -77,20 +78,7 @@ pub fn subject(
         Platform::Any => env.value.clone(),
         Platform::Kamal { .. } | Platform::Ecs(_) => pods::with_usual(env.value.clone()),
     };
-    let (commands, runs) = match &by {
-        Platform::Any => (own_commands(settings, &variables)?, Runs::Setting),
-        Platform::Kamal { destination } => {
-            settings.refuse(&COMMANDS, Problem::HasOwn { by: "--kamal" })?;
-            let made = kamal::commands(destination.as_deref(), &folder, beside);
-            let named = settings.get(Key::KamalDestination);
-            let named = named.as_ref().unwrap_or(&asked);
-            (made.map_err(|error| named.problem(error))?, Runs::KamalSetting)
-        }
-        Platform::Ecs(name) => {
-            settings.refuse(&COMMANDS, Problem::HasOwn { by: "--ecs" })?;
-            (ecs::commands(name, beside), Runs::EcsSetting)
-        }
-    };
+    let (commands, runs) = commands(settings, (&by, &asked), (&folder, beside), &variables)?;
     let commands = with_observe(settings, commands)?;
     let only_workers = pods::with_place_for_workers(&mut variables, &commands.apply);
     let today = today(settings, &by, &folder)?;
@@ -106,8 +94,8 @@ pub fn subject(
     });
     let app = App { command, env: variables.into(), ..App::new(folder, Framework::Other, "") };
     let from = settings.value(Key::From, |given| given.read(host))?;
-    let (has, reserved) = (None, None);
-    let remote = Remote { url, commands, today, allows_public, by, from, has, reserved };
+    let (has, release, reserved) = (None, None, None);
+    let remote = Remote { url, commands, today, allows_public, by, from, has, release, reserved };
     Ok(Some(Subject {
         app: Sourced { value: app, source: folder_source },
         env_source: env.source.clone(),
@@ -127,6 +115,33 @@ fn host(text: &str) -> Result<Host, Problem> {
     text.parse().map_err(Problem::Address)
 }
 
+/// What changes the app and puts it back, and whose doing that is. `asked`: where that was said.
+fn commands(
+    settings: &Settings<'_>,
+    (by, asked): (&Platform, &Given<'_>),
+    (folder, beside): (&Path, &Path),
+    variables: &BTreeMap<String, String>,
+) -> Result<(Commands, Runs), PlanError> {
+    match by {
+        Platform::Any => Ok((own_commands(settings, variables)?, Runs::Setting)),
+        Platform::Kamal { destination } => {
+            settings.refuse(&COMMANDS, Problem::HasOwn { by: "--kamal" })?;
+            let made = kamal::commands(destination.as_deref(), folder, beside);
+            let named = settings.get(Key::KamalDestination);
+            let made = made.map_err(|error| named.as_ref().unwrap_or(asked).problem(error))?;
+            // A destination's own configuration may have another command.
+            if destination.is_none() {
+                refuse_fixed(folder, variables).map_err(|error| asked.problem(error))?;
+            }
+            Ok((made, Runs::KamalSetting))
+        }
+        Platform::Ecs(name) => {
+            settings.refuse(&COMMANDS, Problem::HasOwn { by: "--ecs" })?;
+            Ok((ecs::commands(name, beside), Runs::EcsSetting))
+        }
+    }
+}
+
 /// The user's own commands.
 fn own_commands(
     settings: &Settings<'_>,
@@ -139,10 +154,25 @@ fn own_commands(
         apply: apply.read_secret(|text| command_with_places(text, variables))?.value,
         ready: settings.value(Key::ReadyCommand, |given| given.read_secret(command))?,
         check: None,
+        release: None,
         observe: None,
         restore: restore.read_secret(command)?.value,
         files: Vec::new(),
     })
+}
+
+/// What is tried by variables has to be left to them by the command that Kamal starts the app with.
+fn refuse_fixed(folder: &Path, variables: &BTreeMap<String, String>) -> Result<(), Problem> {
+    let deployed = Deployment::by_kamal(folder);
+    let fixed = [
+        ("workers", deployed.fixed_by_kamal(|names| names.workers)),
+        ("threads", deployed.fixed_by_kamal(|names| names.threads)),
+    ];
+    let is_tried = |(place, _): &(&'static str, Option<String>)| uses(variables, place);
+    match fixed.into_iter().filter(is_tried).find_map(|(place, flag)| Some((place, flag?))) {
+        Some((place, flag)) => Err(Problem::FixedByCommand { flag, place }),
+        None => Ok(()),
+    }
 }
 
 /// Whose commands change the app, and the setting that says so; `None`: it does not run elsewhere.
@@ -287,6 +317,28 @@ mod tests {
             std::fs::write(folder.path().join("fly.toml"), fly).unwrap();
             assert_eq!(today_of(&Deployment::by_kamal(folder.path())), expected, "{said}");
         }
+    }
+
+    #[test]
+    fn numbers_that_kamals_command_fixes_are_not_tried() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("config")).unwrap();
+        let refused = |command: &str, more: &[(Key, &str)]| {
+            let text = format!("servers:\n  web:\n    cmd: {command}\n");
+            std::fs::write(folder.path().join("config/deploy.yml"), text).unwrap();
+            let all = [(Key::Kamal, "true"), (Key::Url, "http://app1"), (Key::Cpus, "4")];
+            let all = all.iter().chain(&[(Key::Memory, "8GiB")]).chain(more);
+            let typed = all.fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
+            let plan = resolve(&typed, &Surroundings::of_test(folder.path(), []));
+            plan.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let both = refused("bundle exec puma -w 4 -t 5:5", &[]);
+        assert!(both.contains("with -w 4, ") && both.contains("{workers}"), "{both}");
+        let threads = (Key::Env, "POOL={threads}");
+        assert!(refused("puma -w 4 -t 5:5", &[threads]).contains("with -t 5:5, "));
+        assert_eq!(refused("puma -w 4 -t ${POOL}", &[threads]), "");
+        assert_eq!(refused("puma -w ${WEB_CONCURRENCY} -t ${RAILS_MAX_THREADS}", &[]), "");
+        assert_eq!(refused("bin/rails server", &[]), "");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::hosted;
 use super::knobs::knobs;
 use super::objective::objective;
 use super::options::{Key, Typed};
+use super::pm2;
 use super::pods;
 use super::range::{LARGEST_COUNT, parse_counts};
 use super::record::{Subject, allowance};
@@ -165,12 +166,16 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
     app.value.proxy = proxy.value;
     let probe = probe(settings, server.value)?;
     app.value.is_probed = probe.value;
-    check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
+    let checked = check_programs(&mut app.value, server.value, &surroundings.program_folders);
+    let is_below_sudo = surroundings.invoker.sudo_uid.is_some();
+    checked.map_err(|error| if is_below_sudo { error.below_sudo() } else { error })?;
     let run_as = run_as(settings, &app.value.folder, surroundings.invoker)?;
     app.value.run_as = run_as.as_ref().map(|it| it.value.clone()).filter(|it| it.uid != 0);
     app.value.hosts = hosted::hosts(&app.value.folder);
     let mut deployment = Deployment::read(&app.value.folder);
     deployment.apply_to(&mut app.value, server.value, |name| std::env::var(name).ok());
+    let of_pm2 = pm2::flags(&app.value, &deployment, surroundings.cores);
+    app.value.flags = app.value.flags.take().or(of_pm2);
     Ok(Subject {
         threads_asked: app.value.command.as_ref().map(|_| server.source.clone()),
         entry_asked: settings.get(Key::Entry).map(|_| app.value.entry.clone()),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::app_error::{AppError, read};
 use super::bundle;
 use super::deployment::Deployment;
+use super::other_servers;
 use crate::server::{ADAPTERS, Adapter, App, Framework};
 
 /// A server, and how it was come by.
@@ -18,10 +19,12 @@ pub struct Chosen {
 
 /// The server for this app, whose configuration file is noted in it. `asked`: what the user named,
 /// so that the bundle need not have it; else the command that deploys the app decides, as far as
-/// the bundle has that server, then the bundle, and without one the configuration files.
+/// the bundle has that server, then the bundle, of whose servers one with a configuration file
+/// comes first, and without a bundle the configuration files.
 ///
 /// # Errors
-/// The bundle has no server that we know, or the one that was asked for does not run this app.
+/// The bundle has no server that we know, a command starts another, or the one that was asked for
+/// does not run this app.
 pub fn choose_server(
     app: &mut App,
     asked: Option<&'static dyn Adapter>,
@@ -37,11 +40,18 @@ pub fn choose_server(
     }
     let bundle = if app.framework.is_rack() { bundle::read_bundle(&app.folder)? } else { None };
     let deployment = Deployment::read(&app.folder);
+    if asked.is_none() {
+        refuse_other_server(app, &deployment, &fitting)?;
+    }
     let is_had = |one: &&'static dyn Adapter| bundle.as_ref().is_none_or(|it| it.has(one.name()));
     let adapter =
         match (asked.or_else(|| deployment.server_among(&fitting).filter(is_had)), &bundle) {
             (Some(adapter), _) => Some(adapter),
-            (None, Some(bundle)) => Some(bundle.server()?),
+            (None, Some(bundle)) => {
+                let had = bundle.servers()?;
+                let configured = had.iter().find(|one| config_of(app, **one).is_some());
+                configured.or(had.first()).copied()
+            }
             (None, None) => {
                 fitting.iter().copied().find(|adapter| config_of(app, *adapter).is_some())
             }
@@ -56,6 +66,23 @@ pub fn choose_server(
         None => None,
     };
     Ok(Chosen { adapter: chosen, is_shown: adapter.is_some() })
+}
+
+/// Another server than those that run this app here may hold more or less: which one is meant has
+/// to be said where a command starts one that is known by its command alone.
+fn refuse_other_server(
+    app: &App,
+    deployment: &Deployment,
+    fitting: &[&'static dyn Adapter],
+) -> Result<(), AppError> {
+    let other = deployment.other_program(other_servers::programs(app.framework), fitting);
+    let Some((server, file)) = other else { return Ok(()) };
+    Err(AppError::OtherServer {
+        file,
+        server,
+        start: other_servers::start(server, app),
+        fitting: fitting.iter().map(|adapter| adapter.name()).collect(),
+    })
 }
 
 /// Checks that the programs that are started are in one of these folders, and notes in the app
@@ -183,10 +210,16 @@ mod tests {
             (vec![puma, unicorn], ("puma", "config/puma.rb", true)),
             (vec![gemfile, lock("    puma (5.6.5)\n"), unicorn], ("puma", "", true)),
             (vec![gemfile, lock("    unicorn (6.0.0)\n"), puma], ("unicorn", "", true)),
+            // Of two in the bundle the one that has a file of its own.
             (
                 vec![gemfile, lock("    puma (5.6.5)\n    unicorn (6.0.0)\n"), unicorn],
-                ("puma", "", true),
+                ("unicorn", "config/unicorn.rb", true),
             ),
+            (
+                vec![gemfile, lock("    puma (5.6.5)\n    unicorn (6.0.0)\n"), puma, unicorn],
+                ("puma", "config/puma.rb", true),
+            ),
+            (vec![gemfile, lock("    puma (5.6.5)\n    unicorn (6.0.0)\n")], ("puma", "", true)),
             // The command that deploys it comes before both, and names the file.
             (
                 vec![
@@ -218,6 +251,54 @@ mod tests {
             let (server, config, is_shown) = expected;
             assert_eq!(chosen(&files, None), (server, config.to_string(), is_shown), "{files:?}");
         }
+    }
+
+    #[test]
+    fn a_server_that_is_known_by_its_command_alone_is_not_taken_for_another() {
+        let refused = |files: &[(&str, &str)], asked: Option<&str>| {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, content) in files {
+                fs::write(folder.path().join(name), content).unwrap();
+            }
+            let mut app = recognise(folder.path()).unwrap();
+            let asked = asked.map(|name| find(name).unwrap());
+            let chosen = choose_server(&mut app, asked);
+            chosen.map_or_else(|error| error.to_string(), |chosen| chosen.adapter.name().into())
+        };
+        let asgi = ("asgi.py", "application = get_asgi_application()\n");
+        let daphne = ("Procfile", "web: daphne -p $PORT asgi:application\n");
+        let text = refused(&[asgi, daphne], None);
+        assert!(
+            text.starts_with("Procfile starts daphne, which is tuned by its command"),
+            "{text}"
+        );
+        assert!(text.contains("'daphne -b 127.0.0.1 -p {port} asgi:application'"), "{text}");
+        assert!(text.contains("on uvicorn or gunicorn, with --server"), "{text}");
+        assert_eq!(refused(&[asgi, daphne], Some("uvicorn")), "uvicorn");
+        let uwsgi = ("Dockerfile", "CMD [\"uwsgi\", \"--ini\", \"uwsgi.ini\"]\n");
+        let wsgi = ("wsgi.py", "application = 1\n");
+        let text = refused(&[wsgi, uwsgi], None);
+        assert!(text.contains("--module wsgi:application'"), "{text}");
+        let bundled = [
+            ("config.ru", "run App\n"),
+            ("Gemfile", ""),
+            ("Gemfile.lock", "    passenger (6.0)\n    puma (5.6.5)\n"),
+        ];
+        let procfile = |command: &'static str| [&bundled[..], &[("Procfile", command)]].concat();
+        let text = refused(&procfile("web: bundle exec passenger start -p $PORT\n"), None);
+        assert!(text.contains("such as 'bundle exec passenger start --engine builtin"), "{text}");
+        let text = refused(&procfile("web: bundle exec falcon serve\n"), None);
+        assert!(text.contains("in place of its numbers; or see"), "{text}");
+        assert_eq!(refused(&procfile("web: bin/rails server\n"), None), "puma");
+        // The nearest command counts.
+        let image = ("Dockerfile", "CMD [\"bundle\", \"exec\", \"puma\"]\n");
+        let both = [&procfile("web: bundle exec passenger start\n")[..], &[image]].concat();
+        assert_eq!(refused(&both, None), "puma");
+        // Folders may be called so, and what runs apps in another language.
+        let folders = ("Dockerfile", "CMD ls /run/uwsgi; cd daphne && python app.py\n");
+        assert_eq!(refused(&[wsgi, folders], None), "gunicorn");
+        let node = [("server.js", ""), ("Procfile", "web: passenger start\n")];
+        assert_eq!(refused(&node, None), "node");
     }
 
     #[test]

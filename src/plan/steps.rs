@@ -4,7 +4,6 @@
 
 use super::checked::Plan;
 use super::cluster::Cluster;
-use super::ecs;
 use super::elsewhere::{Platform, Remote};
 use super::options::Key;
 use crate::place::ecs::SHORT_DRAIN;
@@ -38,7 +37,7 @@ fn of_remote(plan: &Plan, remote: &Remote, variables: Vec<String>) -> Vec<(StepT
         ],
         Platform::Ecs(name) => {
             let beside = plan.store.parent().unwrap_or(&plan.app.folder);
-            let file = ecs::record(name, beside).display().to_string();
+            let file = name.record(beside).display().to_string();
             vec![
                 (First, StepKind::NoteService { file }),
                 (First, StepKind::SuspendScaling),

@@ -373,7 +373,7 @@ pub(super) const CPU_SD_LOG: f64 = 0.015;
 pub(super) const P95_SD_LOG: f64 = 0.06;
 /// What p95 and memory differ by between starts depends on the app: these guesses count as so many
 /// measured comparisons. Simulated: of equal pairs whose p95 differs by 25 % between starts and
-/// whose memory by 6 %, at most 4 % are called different; with [`GUESS_DEGREES`] 20 %.
+/// whose memory by 6 %, at most 3 % are called different; with [`GUESS_DEGREES`] 20 %.
 pub(super) const ROUGH_GUESS_DEGREES: f64 = 0.5;
 /// Before each window at the rate that both are sent: they are warm, and far from their capacity.
 pub(super) const REVISION_SETTLE: Duration = Duration::from_secs(1);
@@ -384,8 +384,8 @@ pub(super) const REVISION_REQUESTS: f64 = 400.0;
 pub(super) const REVISION_PRIOR_SD_LOG: f64 = 0.04;
 /// From fewer blocks nothing is said: two do not show what starts differ by.
 pub(super) const REVISION_BLOCKS_LEAST: usize = 3;
-/// A budget should have room for so many blocks. Simulated: 5 % more CPU a request is found in 54 %
-/// of comparisons of 3 blocks, in 82 % of 4, in 99 % of 7.
+/// A budget should have room for so many blocks. Simulated: 5 % more CPU a request is found in 56 %
+/// of comparisons of 3 blocks, in 83 % of 4, in 99 % of 7.
 pub(super) const REVISION_BLOCKS_WANTED: u32 = 4;
 /// So many breakdowns of servers, of both revisions together, end a comparison. Where both break
 /// down equally often, all of them are B's in one of 2^4 comparisons.

@@ -76,9 +76,10 @@ pub struct SideFigures {
     pub failed: (u64, u64),
 }
 
-/// How servers broke down under load: none of its trials tells anything then.
+/// How servers broke down: none of a block's trials tells anything then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Breakdown {
+    /// Under load, or before it was ready.
     Died,
     /// Many clients got no good reply.
     Silent,
@@ -217,6 +218,17 @@ impl Revisions {
         if self.queue.is_empty() {
             self.take_block();
         }
+    }
+
+    /// Takes that the server of the trial that [`ask`](Self::ask) asked for did not start. False:
+    /// no block is whole yet, and most likely it never starts.
+    pub fn tell_not_started(&mut self, now_s: f64) -> bool {
+        self.now_s = now_s;
+        let Some(&(side, _)) = self.queue.last().filter(|_| !self.blocks.is_empty()) else {
+            return false;
+        };
+        self.take_breakdown(side, Breakdown::Died);
+        true
     }
 
     /// False when it is over.
@@ -528,6 +540,21 @@ mod tests {
             }
             assert_eq!(search.fault, Some(fault), "{breakdowns:?}");
         }
+    }
+
+    #[test]
+    fn a_server_that_does_not_start_is_a_breakdown_once_a_block_is_whole() {
+        let mut search = Revisions::new(tests_plan(Form::Threads));
+        assert!(search.ask().is_some());
+        assert!(!search.tell_not_started(60.0));
+        search.take_block();
+        for _ in 0..REVISION_BREAKDOWNS {
+            assert_eq!(search.fault, None);
+            assert!(search.ask().is_some());
+            assert!(search.tell_not_started(61.0));
+        }
+        assert_eq!(search.fault, Some(ChangeReason::ServerDies { side: Side::A }));
+        assert!(search.ask().is_none());
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct About {
     /// How the name of the thread begins that takes connections in each process which serves, also
     /// where none answers a request at the moment.
     pub listening_threads: &'static [&'static str],
+    /// Its own setting by which it kills a worker that takes longer to boot; `None`: it kills none.
+    pub worker_timeout: Option<&'static str>,
     /// Why it did not come up, by what it printed last.
     pub causes: &'static Causes,
 }
@@ -54,6 +56,7 @@ impl About {
         knobs: Knobs::NONE,
         serving_threads: &[],
         listening_threads: &[],
+        worker_timeout: None,
         causes: &[],
     };
 

@@ -36,6 +36,14 @@ fn for_start(app: &App, about: &About, kind: BootFailureKind) -> Option<StartAdv
             StartAdvice::CreateTablesOfFramework { command: in_django("python manage.py migrate") }
         }
         BootFailureKind::PendingMigration => StartAdvice::RunMigrations,
+        BootFailureKind::VariableMissing => StartAdvice::SetVariable,
+        BootFailureKind::AssetsMissing if is_rails => StartAdvice::CompileAssets {
+            command: "RAILS_ENV=production bin/rails assets:precompile".into(),
+        },
+        BootFailureKind::AssetsMissing if is_python(app) => StartAdvice::CompileAssets {
+            command: "python manage.py collectstatic --noinput".into(),
+        },
+        BootFailureKind::AssetsMissing => StartAdvice::MendApp,
         BootFailureKind::NotInstalled if app.is_bundled => {
             StartAdvice::InstallGems { gem: about.name.into() }
         }
@@ -45,6 +53,10 @@ fn for_start(app: &App, about: &About, kind: BootFailureKind) -> Option<StartAdv
         },
         BootFailureKind::PortTaken => StartAdvice::FreePort,
         BootFailureKind::OtherPort => StartAdvice::ListenOnPortVariable,
+        BootFailureKind::WorkerTimeout => {
+            let raise = |setting: &str| StartAdvice::RaiseWorkerTimeout { setting: setting.into() };
+            about.worker_timeout.map_or(StartAdvice::MendApp, raise)
+        }
         BootFailureKind::NeverReady => StartAdvice::SeeWhatItWaitsFor,
         BootFailureKind::ForcedSsl
         | BootFailureKind::Redirected
@@ -114,8 +126,11 @@ mod tests {
             Exited,
             Database,
             PendingMigration,
+            VariableMissing,
+            AssetsMissing,
             PortTaken,
             OtherPort,
+            WorkerTimeout,
             NeverReady,
             ForcedSsl,
             Redirected,

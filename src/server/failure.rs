@@ -2,6 +2,8 @@
 //!
 //! In: a table of texts and the last lines. Out: the cause. Only computes.
 
+use std::net::IpAddr;
+
 use super::About;
 use crate::terms::BootFailureKind;
 
@@ -23,11 +25,56 @@ pub fn recognise(about: &About, last_lines: &[String]) -> BootFailureKind {
     let proven = about.causes.iter().find(|(_, texts)| is_proven(texts));
     match proven {
         Some((kind, _)) => *kind,
-        None if !about.programs.is_empty() && is_missing(about.name, last_lines) => {
-            BootFailureKind::NotInstalled
+        None if about.programs.is_empty() => BootFailureKind::Exited,
+        None if is_missing(about.name, last_lines) => BootFailureKind::NotInstalled,
+        None if last_lines.iter().any(|line| lacks_variable(line)) => {
+            BootFailureKind::VariableMissing
         }
         None => BootFailureKind::Exited,
     }
+}
+
+/// The port that this server's last lines say is taken, where they name one and none of `ours`.
+pub fn other_port_taken(about: &About, last_lines: &[String], ours: &[u16]) -> Option<u16> {
+    let taken = about.causes.iter().filter(|(kind, _)| *kind == BootFailureKind::PortTaken);
+    let texts: Vec<&str> = taken.flat_map(|(_, texts)| texts.iter().copied()).collect();
+    let says_so = |line: &&String| texts.iter().any(|text| line.contains(text));
+    let ports = last_lines.iter().filter(says_so).filter_map(|line| port_in(line));
+    let ports: Vec<u16> = ports.collect();
+    let is_ours = ports.iter().any(|port| ours.contains(port));
+    ports.last().copied().filter(|_| !is_ours)
+}
+
+/// The last port of a line: `127.0.0.1:9394`, `:::9394`, `('127.0.0.1', 9394)`, `port 9394`.
+fn port_in(line: &str) -> Option<u16> {
+    let is_between = |c: char| c.is_whitespace() || "\"'`(),".contains(c);
+    let words: Vec<&str> = line.split(is_between).filter(|word| !word.is_empty()).collect();
+    let is_host = |word: &str| {
+        let is_address = word.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        is_address || ["", "*", "localhost"].contains(&word)
+    };
+    let port = |at: usize| {
+        let word = words[at].trim_end_matches([':', '.', ';']);
+        if let Some((place, port)) = word.rsplit_once(':') {
+            let host = place.rsplit('/').next().unwrap_or_default();
+            return port.parse::<u16>().ok().filter(|_| is_host(host));
+        }
+        let before = words[at.checked_sub(1)?];
+        let is_told = before.trim_end_matches(':') == "port" || is_host(before);
+        word.parse::<u16>().ok().filter(|_| is_told)
+    };
+    (0..words.len()).rev().find_map(port)
+}
+
+/// Whether Ruby or Python says in this line that there is nothing of a name as variables have them:
+/// `key not found: "DATABASE_URL"`, `KeyError: 'DATABASE_URL'`. Those of a request are no such.
+fn lacks_variable(line: &str) -> bool {
+    let named = |before: &str, quote: char| line.split_once(before)?.1.split(quote).next();
+    let names = [named("key not found: \"", '"'), named("KeyError: '", '\'')];
+    let is_part = |c: char| c == '_' || c.is_ascii_uppercase() || c.is_ascii_digit();
+    let is_variable =
+        |name: &str| name.len() > 2 && !name.starts_with("HTTP_") && name.chars().all(is_part);
+    names.into_iter().flatten().any(is_variable)
 }
 
 /// Whether a shell, Ruby, Bundler or Python says that the server of this name is not there.
@@ -101,6 +148,33 @@ mod tests {
             assert_eq!(own_message(&lines(said)), Some(expected));
         }
         assert_eq!(own_message(&[]), None);
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_told_from_those_of_the_server() {
+        let of = |name: &str, line: &str| {
+            other_port_taken(find(name).unwrap().about(), &lines(line), &[4000, 4001])
+        };
+        for (server, line, expected) in [
+            (
+                "puma",
+                "/gems/exporter.rb:38:in `new': Address already in use - bind(2) for 0.0.0.0:9394 \
+                 (Errno::EADDRINUSE)",
+                Some(9394),
+            ),
+            ("puma", "Address already in use - bind(2) for \"127.0.0.1\" port 4000", None),
+            ("puma", "Address already in use - bind(2) for \"::\" port 9394", Some(9394)),
+            ("puma", "12:34:56 Address already in use - bind(2) for /run/a.sock", None),
+            ("puma", "it listens on port 9394", None),
+            ("node", "Error: listen EADDRINUSE: address already in use :::9394", Some(9394)),
+            ("node", "Error: listen EADDRINUSE: address already in use 127.0.0.1:4001", None),
+            ("gunicorn", "[ERROR] Connection in use: ('127.0.0.1', 4000)", None),
+            ("gunicorn", "[ERROR] Connection in use: ('::', 9394, 0, 0)", Some(9394)),
+            ("uvicorn", "ERROR:    [Errno 98] Address already in use", None),
+            ("command", "listen tcp :9394: bind: address already in use", Some(9394)),
+        ] {
+            assert_eq!(of(server, line), expected, "{line}");
+        }
     }
 
     #[test]

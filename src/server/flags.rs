@@ -4,7 +4,7 @@
 //! In: the flags. Out: the app's settings as they are with them. Only computes.
 
 use super::{App, Inspection, Obeys};
-use crate::terms::{Configuration, PythonRemark, Remark, RubyRemark, SettingsRemark};
+use crate::terms::{Configuration, NodeRemark, PythonRemark, Remark, RubyRemark, SettingsRemark};
 
 /// As a server spells its flags for workers and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +152,7 @@ impl Flags {
             Remark::Ruby(RubyRemark::NotPreloadedToday) => has_one_worker,
             Remark::Ruby(RubyRemark::MaxThreadsFromStart { .. }) => self.threads.is_some(),
             Remark::Python(PythonRemark::OneThreadIsSync) => current.threads.get() > 1,
+            Remark::Node(NodeRemark::OneProcessToday) => !has_one_worker,
             _ => false,
         }
     }
@@ -186,6 +187,9 @@ mod tests {
         let not_preloaded = [Remark::from(RubyRemark::NotPreloadedToday)];
         assert_eq!(left(Some(1), None, &not_preloaded), []);
         assert_eq!(left(Some(4), None, &not_preloaded), not_preloaded);
+        let one_process = [Remark::from(NodeRemark::OneProcessToday)];
+        assert_eq!(left(Some(4), None, &one_process), []);
+        assert_eq!(left(Some(1), None, &one_process), one_process);
     }
 
     #[test]

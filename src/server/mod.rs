@@ -58,7 +58,9 @@ pub use self::rack::probe::{
     OPTIONS as PROBE_OPTIONS, socket as probe_socket, standing_alone as probe_standing_alone,
 };
 pub use self::run_as::RunAs;
-pub use self::seen::{has_one_thread, is_serving, recognise_failure, role, serves_requests};
+pub use self::seen::{
+    has_one_thread, is_serving, other_port_taken, recognise_failure, role, serves_requests,
+};
 pub use self::variables::Variables;
 pub use crate::terms::Framework;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::terms::Configuration;
 
 /// The environment variables that an app's own settings follow; `None` where they hold a fixed
-/// number, or one that follows no variable we know.
+/// number, or one that follows no variable that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Obeys {
     pub workers: Option<String>,

@@ -6,6 +6,7 @@
 mod perfm;
 mod probe;
 mod question;
+mod running;
 mod watched;
 
 use crate::advise::{self, usual_settings};

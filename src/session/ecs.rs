@@ -4,6 +4,8 @@
 use std::env;
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::place::ecs::{self, Restored};
 use crate::place::remote;
 
@@ -21,7 +23,7 @@ pub fn apply(name: &ServiceName, record: &Path) -> Result<(), EcsError> {
 }
 
 /// What came of putting a service back, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PutBack {
     pub said: String,
     /// What stays as somebody else has set it: a line each that can stand alone.
@@ -33,13 +35,27 @@ pub struct PutBack {
 /// # Errors
 /// It does not become stable, or AWS says no; done again, it goes on.
 pub fn restore(record: &Path) -> Result<PutBack, EcsError> {
-    let Some(Restored { name, left }) = ecs::restore(record)? else {
-        return Ok(PutBack { said: "nothing has been changed".to_string(), left: Vec::new() });
+    ecs::restore(record).map(in_words)
+}
+
+/// The same, where that file is gone, by what our revisions of the service say. `store`: where
+/// results are kept, with a file of ours beside.
+///
+/// # Errors
+/// As [`restore`]; also where there is no such service.
+pub fn restore_by_note(name: &ServiceName, store: &Path) -> Result<PutBack, EcsError> {
+    let record = name.record(store.parent().unwrap_or(store));
+    ecs::restore_by_note(name, &record).map(in_words)
+}
+
+fn in_words(restored: Option<Restored>) -> PutBack {
+    let Some(Restored { name, left }) = restored else {
+        return PutBack { said: "nothing has been changed".to_string(), left: Vec::new() };
     };
     let said = match left.is_empty() {
         true => format!("service {name} is as it was before the session"),
         false => format!("service {name} is put back, but for what somebody else set meanwhile"),
     };
     let left = left.iter().map(|one| format!("service {name}: {one}")).collect();
-    Ok(PutBack { said, left })
+    PutBack { said, left }
 }

@@ -55,6 +55,8 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection, key:
             let all = [&commands.apply, &commands.restore].into_iter().chain(others);
             hash.add(&format!("{} {:?}", remote.url, remote.today));
             all.for_each(|command| hash.add(command));
+            // Absent where nobody says which, as in sessions from before it was asked.
+            remote.release.iter().for_each(|release| hash.add(release));
             // Kamal's own files are what the app runs by.
             let folder = plan.app.folder.join("config");
             if let Platform::Kamal { destination } = &remote.by {
@@ -188,7 +190,7 @@ mod tests {
 
     use super::*;
     use crate::place::kubernetes::Template;
-    use crate::plan::{Cluster, Key, OwnPods, Surroundings, Typed, resolve};
+    use crate::plan::{Cluster, Key, OwnPods, Remote, Surroundings, Typed, resolve};
     use crate::server::App;
     use crate::terms::{Bytes, Configuration, Cores};
 
@@ -248,6 +250,21 @@ mod tests {
         assert_eq!(of(&plan, "seen", 2.0), before);
         fs::write(app.join("tune.sqlite.rb"), "theirs").unwrap();
         assert_ne!(of(&plan, "seen", 2.0), before, "it only begins as the store does");
+    }
+
+    #[test]
+    fn another_release_of_an_app_elsewhere_is_another_app() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = remote(folder.path());
+        let with = |release: Option<&str>| {
+            let asked = plan.remote.clone().unwrap();
+            let remote = Some(Remote { release: release.map(str::to_string), ..asked });
+            of(&Plan { remote, ..plan.clone() }, "seen", 2.0)
+        };
+        let before = with(Some("arn:aws:ecs:eu-west-1:1:task-definition/shop:7"));
+        assert_ne!(before, with(Some("arn:aws:ecs:eu-west-1:1:task-definition/shop:8")));
+        assert_ne!(before, with(None));
+        assert_eq!(with(None), of(&plan, "seen", 2.0));
     }
 
     #[test]

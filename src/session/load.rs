@@ -120,7 +120,8 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
     };
     let of = asked.fleet.as_ref().map_or(1, |fleet| fleet.generators.max(1));
     load::check(&LoadSpec { part: Part { index: 0, of }, ..spec.clone() })?;
-    Ok(Prepared { url, spec, fleet: asked.fleet, goals, warnings, description })
+    let (fleet, allows_public) = (asked.fleet, asked.allows_public);
+    Ok(Prepared { url, allows_public, spec, fleet, goals, warnings, description })
 }
 
 /// A loop sends several times as much on a core of its own; shared with a server it may be less.
@@ -442,6 +443,16 @@ mod tests {
             assert!(error.is_usage(), "{error}");
             assert!(!error.to_string().contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_name_is_looked_up_for_each_load_and_what_may_not_be_loaded_is_not_gone_to() {
+        let mut prepared = prepare(asked("127.0.0.1:9")).unwrap();
+        let (now, before) = ("127.0.0.1:9".parse().unwrap(), "127.0.0.2:9".parse().unwrap());
+        prepared.spec.address = Address::Tcp(vec![before]);
+        assert_eq!(prepared.to_who_listens().address, Address::Tcp(vec![now]));
+        prepared.url.host = "8.8.8.8".into();
+        assert_eq!(prepared.to_who_listens().address, Address::Tcp(vec![before]));
     }
 
     #[test]

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn without_a_pod_failed_requests_are_the_answer_and_a_busy_generator_is_a_doubt_all_the_same() {
         let warnings: [Warning; 4] = [
-            LoadDoubt::FailedReplies { failed: 50, replies: 100 }.into(),
+            LoadDoubt::FailedReplies { failed: 50, replies: 100, commonest_status: None }.into(),
             LoadDoubt::Unanswered { requests: 50, due: 100, silent_s: None }.into(),
             LoadDoubt::LoadCutShort { after_s: 3.0, is_unmeasured: false }.into(),
             GeneratorDoubt::LoopBusy { busy_ratio: 0.95 }.into(),

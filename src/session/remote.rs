@@ -40,6 +40,16 @@ pub fn destination(remote: &Remote) -> Result<Destination, LoadVerbError> {
     })
 }
 
+/// Which release of the plan's app runs, where a command says that. Changes nothing.
+///
+/// # Errors
+/// The command fails.
+pub fn release(remote: &Remote) -> Result<Option<String>, TuneError> {
+    let command = remote.commands.release.as_ref();
+    let ask = |text: &String| remote::answer(text, &inherited_secrets(), &StopSignal::default());
+    Ok(command.map(ask).transpose()?)
+}
+
 /// Tunes the plan's app. It is as it was before when this returns, or the error says that it isn't.
 ///
 /// # Errors
@@ -113,10 +123,11 @@ fn place(
             let (url, allows_public) = (remote.url.clone(), remote.allows_public);
             Box::new(move || addresses(&url, allows_public).ok().map(reachable))
         },
+        release: remote.release.clone(),
         apply: commands.apply.clone(),
         ready: commands.ready.clone(),
         observe: commands.observe.clone(),
-        ask_minutes: ask_minutes(remote),
+        ask_minutes: ask_minutes(plan, remote),
         restore: commands.restore.clone(),
         hands_on: remote.by != Platform::Any,
         ours: commands.check.clone().map(|check| Ours { check, tell }),
@@ -133,11 +144,12 @@ fn place(
 }
 
 /// How its platform is asked what it recorded of it; `None`: it records nothing.
-fn ask_minutes(remote: &Remote) -> Option<AskMinutes> {
+fn ask_minutes(plan: &Plan, remote: &Remote) -> Option<AskMinutes> {
     let Platform::Ecs(name) = &remote.by else { return None };
     let (name, reserved) = (name.clone(), remote.reserved.unwrap_or_default());
+    let record = name.record(plan.store.parent().unwrap_or(&plan.app.folder));
     Some(Box::new(move |range, stop: &StopSignal| {
-        ecs::minutes(&name, reserved, range, stop)
+        ecs::minutes((&name, &record), reserved, range, stop)
             .map_err(|error| Unread { said: error.to_string(), is_lasting: error.is_lasting() })
     }))
 }

@@ -10,8 +10,11 @@ pub mod measure;
 mod question;
 mod ready;
 mod result;
+mod shared;
 mod variables;
 mod worktrees;
+
+use std::time::Duration;
 
 pub use self::error::RevisionsError;
 use self::error::{Named, of_measuring};
@@ -24,11 +27,16 @@ use self::worktrees::Worktrees;
 use super::doctor::{self, DoctorSettings};
 use crate::model::Form;
 use crate::place::Place;
-use crate::plan::{Key, Typed, resolve};
+use crate::plan::{Key, Plan, Typed, resolve};
 use crate::search::{Revisions, RevisionsPlan};
-use crate::terms::{CompareNote, CompareReport, Configuration, PlannedGoal, Side};
+use crate::terms::{
+    CompareNote, CompareReport, Configuration, PlanSource, PlannedGoal, PlannedValue, Side,
+};
 
-/// Compares two revisions, within six minutes unless another budget was typed.
+/// Of a comparison for which neither the user nor a plan file has one.
+const BUDGET: Duration = Duration::from_secs(360);
+
+/// Compares two revisions, within six minutes unless another budget was given.
 ///
 /// # Errors
 /// One of them is not there, cannot be made ready or does not start; or our own environment fails
@@ -53,14 +61,22 @@ pub fn compare(
     }
     let sides =
         [(&range.a, a), (&range.b, b)].map(|(name, commit)| Named { name: name.clone(), commit });
-    let notes = notes(&repository, &sides, question.prepare)?;
+    let mut notes = notes(&repository, &sides, question.prepare)?;
     let folder = plan.app.folder.clone();
     let mut worktrees = Worktrees::begin(repository, run_as, question.stop.clone())
         .map_err(RevisionsError::Environment)?;
     let env = &plan.app.env;
-    let mut ready =
-        |at: &str, side: &Named| Ready::begin(question, &mut worktrees, (at, side), env, tell);
-    let mut both = [ready("a", &sides[0])?, ready("b", &sides[1])?];
+    let mut ready = |at: &str, side: &Named, connection| {
+        Ready::begin(question, &mut worktrees, (at, side), env, connection, tell)
+    };
+    let a = ready("a", &sides[0], None)?;
+    // What differs in how they are loaded would not be the code's.
+    let b = ready("b", &sides[1], Some(a.plan.connection))?;
+    let mut both = [a, b];
+    if let Some(note) = worktrees.shared_code() {
+        tell(Step::Noted { note: note.clone() });
+        notes.push(note);
+    }
     let at = setting(question.typed, &both[0])?;
     let goal = match &both[0].plan.goal {
         PlannedGoal::Given(slo) => Some(slo.clone()),
@@ -71,7 +87,7 @@ pub fn compare(
         form: form(&both),
         slo: goal,
         arrivals: plan.arrivals,
-        budget: plan.budget,
+        budget: budget(&plan),
     });
     let findings =
         doctor::check(&DoctorSettings { quick: true, app: folder, store: plan.store.clone() });
@@ -95,6 +111,14 @@ pub fn compare(
     let compared =
         Compared { sides: &sides, both: &both, at, search: &search, elapsed_s, warnings };
     Ok(compared.report(notes))
+}
+
+/// Not what a tune takes by default: two revisions need less.
+fn budget(plan: &Plan) -> Duration {
+    let is_given = plan.records.iter().any(|record| {
+        matches!(record.value, PlannedValue::Budget { .. }) && record.source != PlanSource::Default
+    });
+    if is_given { plan.budget } else { BUDGET }
 }
 
 /// How workers take requests in: both are sent the same, and what keeps an event loop busy is more
@@ -141,4 +165,28 @@ fn notes(
         }
     }
     Ok(notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::plan::Surroundings;
+
+    #[test]
+    fn the_budget_is_the_one_that_was_typed_or_the_plan_files_or_six_minutes() {
+        let folder = tempfile::tempdir().unwrap();
+        let [app, programs] = ["app", "programs"].map(|name| folder.path().join(name));
+        for (folder, file) in [(&app, "config.ru"), (&programs, "puma")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join(file), "run App\n").unwrap();
+        }
+        let surroundings = Surroundings::of_test(app.clone(), [programs]);
+        let of = |typed: &Typed| budget(&resolve(typed, &surroundings).unwrap()).as_secs();
+        let typed = Typed::default().with(Key::Budget, "8m");
+        assert_eq!([of(&Typed::default()), of(&typed)], [360, 480]);
+        fs::write(app.join("sweetspot.toml"), "budget = \"10m\"\n").unwrap();
+        assert_eq!([of(&Typed::default()), of(&typed)], [600, 480]);
+    }
 }

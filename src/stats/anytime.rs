@@ -77,9 +77,10 @@ impl AnytimeMean {
         Beside::of(&self.ratio(0.95), &self.ratio(0.90), 1.0, band)
     }
 
-    /// What values that are differences say beside a band around zero.
-    pub fn beside(&self, band: f64) -> Beside {
-        Beside::of(&self.estimate(0.95), &self.estimate(0.90), 0.0, band)
+    /// What values that are differences say beside a band around zero; `level`: how sure it is to
+    /// be that there is one.
+    pub fn beside(&self, band: f64, level: f64) -> Beside {
+        Beside::of(&self.estimate(level), &self.estimate(0.90), 0.0, band)
     }
 
     /// How many times as many values would bring half of the interval of `level` down to `half`;
@@ -206,6 +207,15 @@ mod tests {
         assert!((4.0..7.0).contains(&times), "{times}");
         assert_eq!(found.more_for(0.95, now), Some(1.0));
         assert_eq!(found.more_for(0.95, now / 100.0), None);
+    }
+
+    #[test]
+    fn how_sure_a_difference_is_to_be_is_asked() {
+        let few = AnytimeMean::of(&[1.0, 7.0, 3.0, 5.0], APART).unwrap();
+        let mean = f64::midpoint(few.half_width(0.95, 16.0), few.half_width(0.99, 16.0));
+        let found = AnytimeMean { mean, independent: 16.0, ..few };
+        assert_eq!(found.beside(0.1, 0.95), Beside::Above);
+        assert_eq!(found.beside(0.1, 0.99), Beside::Undecided);
     }
 
     #[test]

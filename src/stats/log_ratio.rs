@@ -32,8 +32,8 @@ pub enum Beside {
 }
 
 impl Beside {
-    /// By the 95 % and the 90 % interval of a figure, and a band around the value that means that
-    /// nothing changed: 1 of a ratio, 0 of a difference.
+    /// By an interval of a figure of 95 % or more and its interval of 90 %, and a band around the
+    /// value that means that nothing changed: 1 of a ratio, 0 of a difference.
     pub fn of(sure: &Estimate, near: &Estimate, same: f64, band: f64) -> Self {
         if near.lies_within(same - band, same + band) {
             Self::Within

@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use super::{between, slo};
-use crate::terms::{GeneratorDoubt, LiveSecond, LoadDoubt, LoadRun, LoadSecond, Phase, Warning};
+use crate::terms::{
+    GeneratorDoubt, LiveSecond, LoadDoubt, LoadRun, LoadSecond, Phase, Warning, commonest_failure,
+};
 
 /// One request in a hundred may leave later than this...
 const SEND_LAG: Duration = Duration::from_millis(1);
@@ -190,7 +192,10 @@ fn doubt_errors(run: &LoadRun, all: &LoadSecond) -> Option<Warning> {
 fn doubt_status(all: &LoadSecond) -> Option<Warning> {
     let failed = all.completed() - slo::good(all);
     let share = failed as f64 / all.completed().max(1) as f64;
-    (share > 0.01).then(|| LoadDoubt::FailedReplies { failed, replies: all.completed() }.into())
+    (share > 0.01).then(|| {
+        let commonest_status = commonest_failure(&all.status);
+        LoadDoubt::FailedReplies { failed, replies: all.completed(), commonest_status }.into()
+    })
 }
 
 fn doubt_cut_short(run: &LoadRun, all: &LoadSecond) -> Option<Warning> {

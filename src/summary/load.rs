@@ -228,6 +228,17 @@ mod tests {
     }
 
     #[test]
+    fn of_replies_that_failed_the_commonest_status_is_told() {
+        let mut record = record(4);
+        for second in &mut record.seconds[1..] {
+            second.status = [(200, 60), (302, 10), (429, 20), (503, 10)].into();
+        }
+        let limited =
+            LoadDoubt::FailedReplies { failed: 90, replies: 400, commonest_status: Some(429) };
+        assert_eq!(summary(&record, None).warnings, [limited.into()]);
+    }
+
+    #[test]
     fn one_request_a_second_is_no_more_than_that() {
         let mut record = record(10);
         record.run.last_reply = Duration::from_millis(9_020);

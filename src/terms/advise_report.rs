@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blind_spot::BlindSpot;
 use super::goals::GoalList;
 use super::limit::LimitKind;
 use super::stated::Stated;
@@ -45,11 +46,12 @@ pub struct SeenTraffic {
     pub requests_told: u64,
     /// Of one instance, mean over all of the time.
     pub rate_rps: f64,
+    /// As was said, else those that were seen most often.
     pub workers: u16,
     pub threads: u16,
     /// Cores that the server may use.
     pub cores: f64,
-    /// The most that all of its processes took; null where it was not seen.
+    /// The most that all of its processes took; null where that of one or all was not seen.
     pub memory_bytes: Option<u64>,
     /// CPU of all its processes for a request; null where they were not watched.
     pub cpu_per_request_s: Option<f64>,
@@ -62,7 +64,7 @@ pub struct SeenTraffic {
     pub app_cpu_s: f64,
     /// Waiting for the interpreter's lock; null where nothing tells.
     pub gvl_wait_s: Option<f64>,
-    /// Waiting before the app; null where nothing in front sets a time stamp.
+    /// Waiting before the app; null where nothing in front sets a time stamp that makes sense.
     pub queue_s: Option<f64>,
     /// CPU that the probe took in the app's threads for a request; null without one.
     pub probe_s: Option<f64>,
@@ -148,4 +150,19 @@ pub enum AdviseNote {
     MemoryOfOneSetting,
     /// CPU outside the app's own threads is not in it.
     OnlyAppCpu,
+    /// What could not be watched.
+    NotWatched { what: Stated<BlindSpot> },
+    /// The server's memory was not seen, so no setting is ruled out by it.
+    MemoryNotSeen,
+    /// For this share of the looks it ran another setting, most often this one; threads are null
+    /// where they were not seen.
+    SettingChanged { workers: u16, threads: Option<u16>, time_ratio: f64 },
+    /// All of its processes had ended before the time was over.
+    ServerEnded { after_s: f64 },
+    /// More cores were named than the server may use, and these count.
+    FewerCoresThere { asked_cores: f64, usable_cores: f64 },
+    /// More memory was named than the server may use, and this counts.
+    LessMemoryThere { asked_bytes: u64, usable_bytes: u64 },
+    /// It is known when batches of requests were recorded, and not when each one ended.
+    RecordedInBatches,
 }

@@ -45,4 +45,6 @@ pub enum BlindSpot {
     ProbeOfOtherVersion,
     /// Something came through the probe's socket that no probe sends.
     ProbeNotUnderstood,
+    /// Requests whose time stamp of before makes no sense, such as that of a clock that is ahead.
+    StampsOdd { requests: u64 },
 }

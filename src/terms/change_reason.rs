@@ -25,7 +25,8 @@ pub enum ChangeReason {
         failed_ratio: [f64; 2],
         failed_ratio_max: [f64; 2],
     },
-    /// Of a revision: its servers died under load again and again, and those of the other did not.
+    /// Of a revision: its servers died under load, or did not start once both had run, again and
+    /// again, and those of the other did not.
     ServerDies {
         side: Side,
     },
@@ -33,7 +34,7 @@ pub enum ChangeReason {
     AnswersNothing {
         side: Side,
     },
-    /// Of two revisions: servers of both died under load, or answered nothing.
+    /// Of two revisions: servers of both died under load, answered nothing, or did not start.
     BothBreakDown,
     /// Too many trials said nothing of the server.
     TrialsNotValid {

@@ -114,6 +114,14 @@ pub enum CompareRefusal {
         present: u64,
         possible: u64,
     },
+    /// Of more than half of the blocks there is nothing on one side, mostly for fewer requests than
+    /// these.
+    BlocksQuiet {
+        present: u64,
+        possible: u64,
+        block_s: u32,
+        needed: u64,
+    },
 }
 
 /// Why a figure is not among those compared.
@@ -210,6 +218,13 @@ pub enum Difference {
     },
 }
 
+/// A figure, and the metric that says it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricRead {
+    pub figure: FigureKind,
+    pub metric: String,
+}
+
 /// How far to trust a comparison, and what would tell more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
@@ -229,13 +244,24 @@ pub enum CompareNote {
     ChangesNotMeasured { files: u64 },
     /// The revision has other repositories in it, which are not checked out.
     SubmodulesLeftOut { side: Side },
+    /// By these paths, which are links to the working folder, both revisions may run its code in
+    /// place of their own.
+    CodeShared { paths: Vec<String> },
     /// Not even one client alone was served within the goal.
     GoalOutOfReach,
     /// The budget has room for so many blocks of two revisions, each of which takes so long; it
     /// should have room for `wanted`, which takes `budget_s`.
     FewBlocks { blocks: u64, block_s: f64, wanted: u64, budget_s: f64 },
-    /// Two settings ran at once; the intervals hold however often one looks.
+    /// Two settings ran at once; the intervals hold however often one looks at a range that begins
+    /// then.
     RanAtOnce,
+    /// Two settings ran at once, in a range that ends now: the next one as long begins later, and
+    /// is another question. `from` is when this one begins (RFC 3339, UTC).
+    RanAtOnceLately { from: String },
+    /// By which of the source's metrics each figure is.
+    MetricsRead { metrics: Vec<MetricRead> },
+    /// Replies that a load balancer makes itself are counted of all its target groups together.
+    BalancersOwnErrors,
     /// Hours of one weekday were compared; what else changed between the two times is not told
     /// apart.
     HoursMatched,

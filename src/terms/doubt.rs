@@ -55,8 +55,14 @@ pub enum LoadDoubt {
     WaitedForPlace { requests: u64, dropped: u64 },
     /// Requests without a reply; `silent_s`: how long none came before the end, where that is long.
     Unanswered { requests: u64, due: u64, silent_s: Option<f64> },
-    /// Replies that are neither 2xx nor 3xx.
-    FailedReplies { failed: u64, replies: u64 },
+    /// Replies that are neither 2xx nor 3xx; `commonest_status`: of these, null in records from
+    /// before it was noted.
+    FailedReplies {
+        failed: u64,
+        replies: u64,
+        #[serde(default)]
+        commonest_status: Option<u16>,
+    },
     /// The load was ended early; `is_unmeasured`: before the measured part began.
     LoadCutShort { after_s: f64, is_unmeasured: bool },
     /// The time to the server varies by as much as matters for the shortest limit of the goals.

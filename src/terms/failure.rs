@@ -47,12 +47,18 @@ pub enum BootFailureKind {
     TooManyConnections,
     /// Migrations are pending.
     PendingMigration,
+    /// A variable that the app reads is not set.
+    VariableMissing,
+    /// What its pages include is not compiled.
+    AssetsMissing,
     /// The server program is not installed.
     NotInstalled,
     /// Something else listens on the port.
     PortTaken,
     /// It listens elsewhere than where it was told to.
     OtherPort,
+    /// Its server killed a worker that took longer to boot than the server's own setting allows.
+    WorkerTimeout,
     /// It never answered within the time given.
     NeverReady,
     /// 301 or 302 to https (`force_ssl`).
@@ -304,10 +310,26 @@ pub enum StartAdvice {
     },
     /// Install what the server's line names, or write its whole path.
     InstallNamed,
+    /// Give the app the variable that its last lines name.
+    SetVariable,
+    /// Compile what its pages include with this command.
+    CompileAssets {
+        command: String,
+    },
+    /// Have the user's command stay in the foreground.
+    RunInForeground,
     /// End what listens there, or let the port be chosen.
     FreePort,
+    /// Something listens on this port, which the app takes beside that of its server.
+    FreeOwnPort {
+        port: u16,
+    },
     ListenOnPortVariable,
-    /// See what the app waits for, or name a page that answers sooner.
+    /// Raise the setting by which the server kills a worker that takes longer.
+    RaiseWorkerTimeout {
+        setting: String,
+    },
+    /// See what the app waits for, or why the page takes so long.
     SeeWhatItWaitsFor,
     /// Have the server show a certificate that is accepted, or accept the one that it shows.
     MendCertificate {
@@ -345,6 +367,8 @@ pub enum ReplyAdvice {
         list: Option<String>,
     },
     NameGoodPage,
+    /// Name another page that says that the app is there: what was asked is no target.
+    NameReadyPage,
     /// Switch the app's rate limit off, which may be one of these, or except this machine.
     LiftRateLimit {
         limits: Vec<String>,

@@ -98,6 +98,8 @@ pub enum TlsTrouble {
     },
     /// A server that was asked without TLS answered with it.
     Unasked,
+    /// A server that was asked in HTTP/1 answered in HTTP/2.
+    OnlyHttp2,
 }
 
 /// What is wrong with a server's certificate.
@@ -179,6 +181,14 @@ impl TargetSecond {
         self.errors.add(&other.errors);
         self.latency.add(&other.latency);
     }
+}
+
+/// The commonest status of replies that are not good, of two as common the lower; `None`: all are
+/// good.
+pub fn commonest_failure(status: &BTreeMap<u16, u64>) -> Option<u16> {
+    let failed = status.iter().filter(|(status, _)| !GOOD_STATUSES.contains(*status));
+    // Of several the last one is taken.
+    failed.rev().max_by_key(|(_, count)| **count).map(|(status, _)| *status)
 }
 
 fn add_statuses(sum: &mut BTreeMap<u16, u64>, other: &BTreeMap<u16, u64>) {

@@ -80,8 +80,8 @@ pub use comparison::{
     VerifiedSetting,
 };
 pub use comparison_note::{
-    CompareNote, CompareRefusal, Difference, FigureLeftOut, MachineDifference, NamedPart,
-    NamedSetting, Side,
+    CompareNote, CompareRefusal, Difference, FigureLeftOut, MachineDifference, MetricRead,
+    NamedPart, NamedSetting, Side,
 };
 pub use configuration::Configuration;
 pub use decision::{
@@ -124,7 +124,7 @@ pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;
 pub use load_record::{
     Arrivals, CertificateFault, ErrorCounts, FleetMember, GOOD_STATUSES, GeneratorUse, LoadRecord,
-    LoadRun, LoadSecond, Offered, TargetSecond, TlsTrouble,
+    LoadRun, LoadSecond, Offered, TargetSecond, TlsTrouble, commonest_failure,
 };
 pub use load_summary::{
     GeneratorSummary, GoalSummary, LoadSummary, MemberSummary, RouteSummary, SendLagSummary,

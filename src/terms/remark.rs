@@ -67,6 +67,11 @@ pub enum RubyRemark {
     PluginsRun {
         names: Vec<String>,
     },
+    /// The settings load this plugin where a variable is set, which it is not here.
+    PluginOff {
+        plugin: String,
+        variable: String,
+    },
     /// Action Cable may serve these channels in the same processes; nobody is connected to them
     /// while it is measured.
     ChannelsWithoutClients {

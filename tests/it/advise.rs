@@ -172,6 +172,10 @@ fn what_perfm_recorded_is_enough() {
     let quiet = ask("many.csv", &["--quiet"]);
     quiet.assert_code(0);
     assert!(quiet.stdout.starts_with("run 4 x 8: it is expected to hold"), "{quiet:?}");
+    // Of a cluster perfm does not know how many threads a worker has.
+    write("cluster.csv", &rows(6000).replace(",3,2026", ",,2026"));
+    ask("cluster.csv", &[]).assert_code(2).assert_says(&["say it with --threads"]);
+    ask("cluster.csv", &["--threads", "3"]).assert_code(0);
     let few = ask("few.csv", &[]);
     few.assert_code(4).assert_says(&["nothing is advised: not enough seen: 50 requests"]);
 }

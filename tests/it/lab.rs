@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::failures::site::{Running, Site, set_mode};
-use crate::process::{Ended, long_ones_are_wanted};
+use crate::process::{Ended, ended, in_shell, long_ones_are_wanted};
 use crate::schema::assert_valid;
 
 fn site() -> Site {
@@ -291,4 +292,32 @@ fn an_experiment_that_was_killed_leaves_nothing_and_goes_on_where_it_was() {
     for (before, after) in left["runs"].as_array().unwrap().iter().zip(runs) {
         assert_eq!(before["measured"], after["measured"], "it is kept as it was");
     }
+}
+
+/// The script, and a program with three experiments, of which the second cannot be run here.
+const LACKING: &str = r#"
+mkdir scripts && cp "$PROJECT"/scripts/bench-labs scripts/
+printf '#!/bin/sh\n%s\n' '
+case "$*" in
+    "lab list --quiet") echo one two three ;;
+    *two*) echo "what two needs is not installed here" >&2; exit 1 ;;
+    "lab run one"*) echo "{}"; exit 4 ;;
+    *) echo "{}" ;;
+esac' > sweetspot && chmod +x sweetspot
+"#;
+
+#[test]
+fn an_experiment_that_cannot_be_run_here_is_left_out_of_the_bench_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    in_shell(folder.path(), LACKING, &[]);
+    let mut bench = Command::new("sh");
+    bench.arg("scripts/bench-labs").current_dir(folder.path());
+    let ended = ended(bench.env("BINARY", "./sweetspot").env_remove("WHAT"));
+    ended.assert_code(1);
+    ended.assert_says(&["two needs", "1 left out: two;", "LABS='two' make bench-labs"]);
+    let kept = |name: &str| folder.path().join(format!("target/bench-labs/{name}.json"));
+    for name in ["one", "one-tune", "three", "three-tune"] {
+        assert!(kept(name).exists(), "{name}: {ended:?}");
+    }
+    assert!(!kept("two").exists() && !kept("two-tune").exists(), "{ended:?}");
 }

@@ -192,6 +192,8 @@ fn two_halves_of_a_fleet_are_judged_by_what_a_real_prometheus_recorded() {
     assert_eq!(figure(&report, "cpu_per_request")["change"], "worse");
     assert_eq!(figure(&report, "errors")["change"], "equivalent");
     ended.assert_says(&["began anew", "blocks have no figure on one side", "in a bucket from"]);
+    // Which metric was read, and how to look again.
+    ended.assert_says(&["read: p95 by rails_request_duration_seconds", "say '--between 20"]);
 
     // The halves of A are alike.
     let same = recorded.observe(&["pod=\"web-a-1\"", "{pod=\"web-a-2\"}", "--last", "5h30m"]);

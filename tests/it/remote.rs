@@ -89,6 +89,21 @@ impl Elsewhere {
         command
     }
 
+    /// From now on each setting gives it another address behind the same name.
+    fn begin_to_move(&mut self) {
+        write_files(self.folder.path(), &[("hosts", "127.0.0.1 app.test\n"), ("number", "0")]);
+        self.url = self.url.replace("127.0.0.1", "app.test");
+    }
+
+    /// A command in a mount namespace of its own, whose names the script changes.
+    fn apart(&self, site: &Site, command: &Command) -> Command {
+        let hosts = self.path("hosts");
+        let bind = format!("mount --bind '{}' /etc/hosts && exec \"$@\"", hosts.display());
+        let mut apart = site.command_of("unshare".as_ref(), &["--mount", "sh", "-c", &bind, "sh"]);
+        apart.arg(command.get_program()).args(command.get_args());
+        apart
+    }
+
     fn setting(&self) -> String {
         fs::read_to_string(self.path("setting")).unwrap().trim().to_string()
     }
@@ -108,7 +123,7 @@ impl Elsewhere {
 impl Drop for Elsewhere {
     fn drop(&mut self) {
         for pid in processes_of(self.folder.path()) {
-            // SAFETY: two integers; what runs a server has made it the leader of a group of its own.
+            // SAFETY: two integers; what runs a server has made it leader of a group of its own.
             unsafe { libc::kill(-pid.cast_signed(), libc::SIGKILL) };
         }
     }
@@ -152,18 +167,12 @@ fn an_app_elsewhere_is_tuned_by_its_own_commands_and_runs_as_before() {
     missing.assert_code(2).assert_says(&["measured an app elsewhere", "--apply"]);
 }
 
-/// In a mount namespace of its own, whose names the script changes.
 #[test]
 fn an_app_that_has_another_address_with_each_setting_is_found_by_its_name() {
     let (site, mut moving) = (Site::new(&[]), Elsewhere::new());
-    write_files(moving.folder.path(), &[("hosts", "127.0.0.1 app.test\n"), ("number", "0")]);
-    moving.url = moving.url.replace("127.0.0.1", "app.test");
+    moving.begin_to_move();
     let tune = moving.tune(&site, &["--threads", "8", "--today", "1x8", "--json"]);
-    let bind =
-        format!("mount --bind '{}' /etc/hosts && exec \"$@\"", moving.path("hosts").display());
-    let mut apart = site.command_of("unshare".as_ref(), &["--mount", "sh", "-c", &bind, "sh"]);
-    apart.arg(tune.get_program()).args(tune.get_args());
-    let ended = Running::begin(apart).end();
+    let ended = Running::begin(moving.apart(&site, &tune)).end();
     ended.assert_code(0);
     assert_eq!(configuration(&ended.json()["decision"]), (1, 8));
     let starts: u32 = fs::read_to_string(moving.path("number")).unwrap().trim().parse().unwrap();
@@ -325,6 +334,7 @@ fn what_kamal_deploys_is_tuned_by_kamals_own_commands() {
     assert_eq!(settings["config_snippet"], lines);
     assert_eq!(fs::read_to_string(elsewhere.path("env")).unwrap(), before);
     // One that does not come up leaves the one before it renamed, which is put back all the same.
+    fs::write(elsewhere.path("old"), "").unwrap();
     tune("7", &[]).assert_code(1).assert_says(&["failed to become healthy"]);
     assert_eq!(fs::read_to_string(elsewhere.path("version")).unwrap(), "abc123");
     // As it was, by its own configuration, which nobody has touched.

@@ -227,13 +227,19 @@ fn scratch(site: &Site) -> usize {
 }
 
 const FINE: &str = "run ->(env) { [200, {}, [KEY]] }\n";
-/// Fine at first, and then not.
-const FAILING: &str =
-    "count = 0\nrun ->(env) { count += 1; count < 20 ? [200, {}, ['']] : [500, {}, ['']] }\n";
+/// Needs what a command made in its folder, in an environment of the user's; fine at first, and
+/// then not.
+const FAILING: &str = "made = File.read(File.join(__dir__, 'made.local'))\n\
+    raise \"made in #{made}\" if made != \"staging\\n\"\n\
+    count = 0\nrun ->(env) { count += 1; count < 20 ? [200, {}, ['']] : [500, {}, ['']] }\n";
 
 #[test]
 fn a_revision_that_fails_under_load_is_worse_and_nothing_is_left_of_either_nor_of_a_killed_one() {
     let site = repository(&[FINE, FAILING]);
+    // By B's files its connections are kept.
+    write_files(&site.path("app"), &[("shop/config/deploy.yml", "service: shop\n")]);
+    git(&site.path("app"), &["add", "-A"]);
+    git(&site.path("app"), &["commit", "-q", "--amend", "--no-edit"]);
     let asked = ["compare", "--revisions", "HEAD~1..HEAD", "--app", "shop"];
     let mut killed = Running::begin(site.command(&asked));
     killed.expect("0 blocks; now HEAD~1");
@@ -245,14 +251,16 @@ fn a_revision_that_fails_under_load_is_worse_and_nothing_is_left_of_either_nor_o
 
     let files = [("shop/config.ru", "not committed"), ("shop/lib/new.rb", "not committed")];
     write_files(&site.path("app"), &files);
+    let prepare = ["--prepare", "printenv RACK_ENV >made.local", "--env", "RAILS_ENV=staging"];
     let outputs = ["--json", "-o", "comment=comment.md", "-o", "junit=compare.xml"];
-    let ended = site.run(&[&asked[..], &outputs[..]].concat());
+    let ended = site.run(&[&asked[..], &prepare, &outputs].concat());
     ended.assert_code(3);
     let report = ended.json();
     assert_valid("compare.schema.json", &report);
     assert_eq!(report["change"], "worse", "{report}");
     assert_eq!(report["reason_fact"]["side"], "b", "{report}");
     assert_eq!(report["notes_fact"][0]["files"], 2, "{report}");
+    assert_eq!(report["differences"][0], "connection: A fresh, B keep-alive", "{report}");
     assert_eq!(
         (report["a"]["threads"].as_u64(), report["a"]["name"].as_str()),
         (Some(2), Some("HEAD~1"))
@@ -262,6 +270,7 @@ fn a_revision_that_fails_under_load_is_worse_and_nothing_is_left_of_either_nor_o
     assert!(comment.starts_with("**Worse: HEAD than HEAD"), "{comment}");
     assert!(comment.contains("<details>") && comment.contains("2 files have changes"), "{comment}");
     assert_eq!((worktrees(&site), scratch(&site)), (1, 0));
+    assert!(!site.path("app/shop/made.local").exists());
 }
 
 #[test]
@@ -274,7 +283,9 @@ fn what_keeps_revisions_from_being_compared_is_said() {
     git(&top, &["commit", "-q", "-m", "without the app"]);
     git(&top, &["tag", "without"]);
     git(&top, &["reset", "-q", "--hard", "fine"]);
-    write_files(&top, &[("shop/config/master.key", "secret")]);
+    let built = "start = \"sh .bundle/serve {port}\"\n";
+    let files = [("shop/config/master.key", "secret"), ("shop/.bundle/serve", "")];
+    write_files(&top, &[&files[..], &[("built.toml", built)]].concat());
     let compare = |range: &str, more: &[&str]| {
         let asked = ["compare", "--revisions", range, "--app", "shop"];
         site.run(&[&asked[..], more].concat())
@@ -284,6 +295,7 @@ fn what_keeps_revisions_from_being_compared_is_said() {
         ("fine..nowhere", &[], 2, "there is no revision 'nowhere' in"),
         ("fine..HEAD", &[], 2, "'fine' and 'HEAD' are the same commit"),
         ("fine~1..fine", &["--workers", "1..4"], 2, "give --workers one number"),
+        ("fine~1..fine", &["--plan", "built.toml"], 2, "from shop/.bundle/serve of the working"),
         ("fine..without", &[], 2, "without ("),
         ("fine~1..fine", &["--prepare", "echo no gems >&2; false"], 1, "of fine~1 ("),
         ("fine~1..fine", &["--prepare", "echo no gems >&2; false"], 1, "no gems"),
@@ -299,6 +311,13 @@ fn what_keeps_revisions_from_being_compared_is_said() {
     let elsewhere = Site::answering("[200, {}, ['']]");
     let ended = elsewhere.run(&["compare", "--revisions", "main..HEAD"]);
     ended.assert_code(2).assert_says(&["is in no git repository"]);
+    // A folder of programs that git is not among.
+    let programs = elsewhere.path("programs");
+    write_files(&programs, &[("puma", "")]);
+    let mut command = elsewhere.command(&["compare", "--revisions", "main..HEAD"]);
+    command.env("PATH", &programs);
+    let ended = elsewhere.run_command(command);
+    ended.assert_code(1).assert_says(&["could not run git", "apt install git"]);
 }
 
 /// Ends while it boots, with the files that it finds.

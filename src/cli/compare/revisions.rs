@@ -16,8 +16,6 @@ use crate::session::revisions::{Question, Range, Step, compare as measure};
 use crate::terms::CompareReport;
 
 const HEADING: &str = "With --revisions";
-/// Unless another one is typed.
-const BUDGET: &str = "6m";
 
 #[derive(clap::Args)]
 pub struct OfRevisions {
@@ -66,10 +64,7 @@ pub fn compare(
     shows_progress: bool,
 ) -> anyhow::Result<CompareReport> {
     let surroundings = local::surroundings().context("could not find the current folder")?;
-    let mut typed = Typed { plan: arguments.plan, ..arguments.asked.0 };
-    if !typed.has(Key::Budget) {
-        typed.set(Key::Budget, BUDGET);
-    }
+    let typed = Typed { plan: arguments.plan, ..arguments.asked.0 };
     let stop = interrupt::install_with_answer();
     let _turn = arguments.turn.take_alone(&stop)?;
     let question = Question {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::pool::{Activity, Pool};
+use super::pool::{Activity, Pool, Sending};
 use super::reading::Reading;
 use crate::load::context::{Context, READS_IN_A_ROW};
 use crate::load::cookies::{Jar, jars};
@@ -152,13 +152,15 @@ impl Http1 {
                 } else {
                     cx.sink.recorder.bytes_out(request.due, count);
                 }
-                if connection.awaits_writable == is_all {
-                    self.await_writable(cx, key, !is_all);
+                let sending = if is_all { Sending::Done } else { Sending::AwaitsRoom };
+                if connection.sending != sending {
+                    self.set_sending(cx, key, sending);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let awaits_room = connection.transport.awaits_room();
-                self.await_writable(cx, key, awaits_room);
+                let sending = if awaits_room { Sending::AwaitsRoom } else { Sending::AwaitsServer };
+                self.set_sending(cx, key, sending);
             }
             Err(error) => {
                 let class = cx.dialer.classify(&error);
@@ -198,11 +200,9 @@ impl Http1 {
         }
     }
 
-    /// Whether the poller is to report when more can be written.
-    fn await_writable(&mut self, cx: &mut Context<'_>, key: Key, wanted: bool) {
-        let Some(connection) = self.pool.get(key) else { return };
-        if connection.awaits_writable != wanted {
-            connection.awaits_writable = wanted;
+    /// Has the poller report when more can be written, if the rest waits for that.
+    fn set_sending(&mut self, cx: &mut Context<'_>, key: Key, sending: Sending) {
+        if self.pool.set_sending(key, sending) {
             self.rearm(cx, key);
         }
     }
@@ -299,7 +299,8 @@ impl Http1 {
             Ok(Progress::Done { surplus }) => {
                 // What follows a reply is not counted, whether it was read or dropped.
                 *received -= surplus as u64;
-                self.complete(cx, key, surplus == 0, stamp);
+                let is_clean = surplus == 0 && !connection.transport.has_ended();
+                self.complete(cx, key, is_clean, stamp);
                 if is_hung_up {
                     // Nothing can follow on it, so that its end need not be read.
                     self.pool.close(key);
@@ -318,7 +319,7 @@ impl Http1 {
             }
             Err(_) => {
                 if is_beginning {
-                    cx.dialer.note_alert(&cx.buffer[..count]);
+                    cx.dialer.note_protocol(&cx.buffer[..count], false);
                 }
                 self.fail(cx, key, RequestError::Malformed);
                 false
@@ -375,9 +376,8 @@ impl Http1 {
         cx.read_clock();
         let Some(connection) = self.pool.get(key) else { return };
         let Activity::Busy { request, written, received } = connection.activity else { return };
-        let prepared = &cx.common.requests[request.target as usize];
         let is_reusable = is_clean
-            && written == prepared.bytes(&connection.rendered).len()
+            && connection.sending == Sending::Done
             && cx.common.connection == ConnectionMode::KeepAlive
             && connection.reply.leaves_connection_open();
         let ended = Ended {
@@ -404,7 +404,7 @@ impl Http1 {
                 self.pool.linger(key, cx.now + LONGEST_LINGER);
                 // What was answered before all of it was taken is not written on. Asking on would
                 // wake the loop again and again for as long as there is room.
-                return self.await_writable(cx, key, false);
+                return self.set_sending(cx, key, Sending::Done);
             }
             Closing::Reset => {
                 if let Some(connection) = self.pool.get(key) {
@@ -432,6 +432,12 @@ impl Http1 {
         self.pool.lingering > 0
     }
 
+    /// Whether a request has not left in full: its connection, its handshake or its body goes on.
+    #[inline]
+    pub fn needs_each_event(&self) -> bool {
+        self.pool.unsent > 0
+    }
+
     /// Times out the requests for which the condition holds, and ends what has lingered too long.
     pub fn expire(&mut self, cx: &mut Context<'_>, is_overdue: impl Fn(&Pending) -> bool) {
         let now = cx.now;
@@ -447,7 +453,7 @@ impl Http1 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::sync::OnceLock;
@@ -469,10 +475,11 @@ mod tests {
     use crate::load::sink::Sink;
     use crate::load::socket::Remote;
     use crate::load::source::{Limit, Source};
+    use crate::load::tls::{TlsOptions, TlsSettings};
     use crate::terms::{RequestRow, Target};
 
     /// Of a load whose client keeps its cookies.
-    fn common(target: &Target) -> Common {
+    pub fn common(target: &Target) -> Common {
         let connection = ConnectionMode::KeepAlive;
         let request = Request::new(target, "app", connection, &Values::default()).unwrap();
         Common {
@@ -490,7 +497,12 @@ mod tests {
         }
     }
 
-    fn context(common: &Common, remote: Remote) -> (Context<'_>, Receiver<(u16, LoopMessage)>) {
+    /// Of a loop that connects there.
+    pub fn context(
+        common: &Common,
+        remote: Remote,
+        tls: Option<TlsSettings>,
+    ) -> (Context<'_>, Receiver<(u16, LoopMessage)>) {
         let (messages, receiver) = sync_channel(64);
         let shape = Shape::Clients { clients: 1, think: Duration::ZERO };
         let source = Source::new(&shape, Duration::ZERO, Part::WHOLE, 1, Limit::At(Nanos::MAX));
@@ -500,7 +512,7 @@ mod tests {
             clock: Clock::start(),
             now: Nanos::START,
             poller: Poller::new().unwrap(),
-            dialer: Dialer::new(&[remote], 0, None),
+            dialer: Dialer::new(&[remote], 0, tls),
             scheduler: Scheduler::new(source, mix, Part::WHOLE, 1),
             batching: Batching::default(),
             sink: Sink::new(common, 0, messages),
@@ -519,9 +531,10 @@ mod tests {
     }
 
     /// Also the server's end of the connection, on which the request has begun to arrive.
-    fn sent(common: &Common) -> (Sent<'_>, TcpStream) {
+    fn sent(common: &Common, tls: Option<TlsSettings>) -> (Sent<'_>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (mut cx, receiver) = context(common, Remote::Tcp(listener.local_addr().unwrap()));
+        let remote = Remote::Tcp(listener.local_addr().unwrap());
+        let (mut cx, receiver) = context(common, remote, tls);
         let mut http1 = Http1::new(&cx, Some(1), 0);
         let request = cx.scheduler.take_due(cx.now).unwrap();
         cx.sink.recorder.due(request.due);
@@ -556,11 +569,33 @@ mod tests {
     fn what_follows_a_reply_is_not_counted_and_its_connection_is_not_used_again() {
         let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
         let common = common(&Target::get("/"));
-        let (mut sent, mut server) = sent(&common);
+        let (mut sent, mut server) = sent(&common, None);
         server.write_all(&[&reply[..], b"surplus"].concat()).unwrap();
         let row = sent.until_ended(|http1, cx, key| http1.read(cx, key, false));
         assert_eq!((row.status, row.bytes_in), (200, reply.len() as u64));
         assert!(sent.http1.pool.take_idle(0).is_none());
+    }
+
+    #[test]
+    fn each_event_is_needed_until_a_request_has_left_or_is_given_up() {
+        let options = TlsOptions { is_insecure: true, ..TlsOptions::default() };
+        let tls = TlsSettings::new("localhost", &options).unwrap().for_a_loop(false);
+        let of_tls = common(&Target::get("/"));
+        let (mut greeted, _server) = sent(&of_tls, Some(tls));
+        assert!(greeted.http1.needs_each_event(), "the server has not answered the handshake");
+        greeted.http1.fail(&mut greeted.cx, greeted.key, RequestError::Timeout);
+        assert!(!greeted.http1.needs_each_event());
+
+        let body = vec![b'x'; 20_000_000];
+        let large = common(&Target { method: "POST".into(), body, ..Target::get("/") });
+        let (mut sent, mut server) = sent(&large, None);
+        assert!(sent.http1.needs_each_event(), "it waits for room");
+        let mut buffer = vec![0; 1 << 16];
+        while sent.http1.needs_each_event() {
+            server.read_exact(&mut buffer).unwrap();
+            sent.http1.write(&mut sent.cx, sent.key);
+        }
+        assert_eq!(sent.cx.ended, 0, "it has left");
     }
 
     /// The reply is seen only when no more can be written, as the server has hung up.
@@ -569,7 +604,7 @@ mod tests {
         let reply = b"HTTP/1.1 413 Too Large\r\nSet-Cookie: a=1\r\nContent-Length: 0\r\n\r\n";
         let body = vec![b'x'; 20_000_000];
         let common = common(&Target { method: "POST".into(), body, ..Target::get("/") });
-        let (mut sent, mut server) = sent(&common);
+        let (mut sent, mut server) = sent(&common, None);
         server.write_all(&[&reply[..], b"surplus"].concat()).unwrap();
         // Closed with much unread: that is a reset.
         drop(server);

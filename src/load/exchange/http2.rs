@@ -25,6 +25,10 @@ pub struct Http2<'a> {
     with_room: Vec<Key>,
     /// Those that may have something to send.
     unsent: Vec<Key>,
+    /// How many connections need each event.
+    needy: usize,
+    /// How many requests at once the server allowed on the connection that it spoke on last.
+    allowed: usize,
     /// Each client's cookies; empty unless they are kept.
     jars: Vec<Jar>,
     /// For the streams that have ended; empty between uses.
@@ -40,6 +44,9 @@ struct Connection {
     may_send: bool,
     /// `EPOLLOUT` is asked for.
     awaits_writable: bool,
+    /// When it was last sent on, not all could leave, or several requests were under way: replies
+    /// that are read together have one time of arrival.
+    needs_each_event: bool,
 }
 
 impl<'a> Http2<'a> {
@@ -50,6 +57,8 @@ impl<'a> Http2<'a> {
             connections: Slab::default(),
             with_room: Vec::new(),
             unsent: Vec::new(),
+            needy: 0,
+            allowed: usize::MAX,
             jars: jars(cx.common.keeps_cookies, clients),
             ended: Vec::new(),
         }
@@ -71,16 +80,18 @@ impl<'a> Http2<'a> {
         self.send_later(key);
     }
 
-    /// A connection that takes another request, the one used last first.
+    /// A connection that takes another request, the one used last first. As long as its server has
+    /// not said how many it allows, it is taken to allow as many as on the last: what is too much
+    /// would be refused, and each request is sent again once only.
     #[inline]
     fn take_room(&mut self) -> Option<Key> {
         while let Some(key) = self.with_room.last().copied() {
-            match self.connections.get(key) {
-                Some(connection) if connection.http.has_room(self.setup.streams) => {
+            if let Some(connection) = self.connections.get(key) {
+                let allowed = connection.http.allowed().unwrap_or(self.allowed);
+                if connection.http.has_room(self.setup.streams.min(allowed)) {
                     return Some(key);
                 }
-                Some(connection) => connection.is_listed = false,
-                None => {}
+                connection.is_listed = false;
             }
             self.with_room.pop();
         }
@@ -122,6 +133,7 @@ impl<'a> Http2<'a> {
             is_listed: false,
             may_send: false,
             awaits_writable: false,
+            needs_each_event: false,
         });
         let socket = &self.connections.get(key)?.transport.socket;
         if cx.poller.add(socket, key.token(), Interest::Readable).is_err() {
@@ -158,6 +170,12 @@ impl<'a> Http2<'a> {
                 Ok(read) => {
                     let bytes = &cx.buffer[..read.count];
                     http.receive(bytes, &mut self.jars, &mut self.ended);
+                    match http.allowed() {
+                        Some(allowed) => self.allowed = allowed,
+                        // No HTTP/2 from its first byte on.
+                        None if http.is_over() => cx.dialer.note_protocol(bytes, true),
+                        None => {}
+                    }
                     if http.is_amid_reply() {
                         cx.batching.reply_is_partial();
                     }
@@ -196,8 +214,21 @@ impl<'a> Http2<'a> {
                 // Closed either way.
                 drop(transport.socket.reset_when_closed());
             }
-            self.connections.remove(key);
+            self.remove(key);
         }
+    }
+
+    /// Takes a connection out.
+    fn remove(&mut self, key: Key) -> Option<Connection> {
+        let connection = self.connections.remove(key)?;
+        self.needy -= usize::from(connection.needs_each_event);
+        Some(connection)
+    }
+
+    /// Whether a connection does.
+    #[inline]
+    pub fn needs_each_event(&self) -> bool {
+        self.needy > 0
     }
 
     /// Sends what waits on all connections.
@@ -237,11 +268,16 @@ impl<'a> Http2<'a> {
                 Err(error) => break Err(error),
             }
         };
+        let is_all = sent.is_ok();
         let awaits_room = match sent {
             Ok(()) => false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => transport.awaits_room(),
             Err(error) => return Err(error),
         };
+        let needs_each_event = !is_all || http.has_unsent_bodies() || http.busy() > 1;
+        self.needy += usize::from(needs_each_event);
+        self.needy -= usize::from(connection.needs_each_event);
+        connection.needs_each_event = needs_each_event;
         if connection.awaits_writable != awaits_room {
             connection.awaits_writable = awaits_room;
             let interest =
@@ -256,7 +292,7 @@ impl<'a> Http2<'a> {
     /// The connection has failed, and with it all that was under way on it.
     fn break_off(&mut self, cx: &mut Context<'_>, key: Key, error: &io::Error) {
         let class = cx.dialer.classify(error);
-        let Some(mut connection) = self.connections.remove(key) else { return };
+        let Some(mut connection) = self.remove(key) else { return };
         connection.http.end(class, &mut self.ended);
         drop(connection);
         self.settle(cx, key, None);
@@ -288,4 +324,68 @@ fn end(cx: &mut Context<'_>, stream: EndedStream, stamp: Option<u64>) {
         Err(_) => cx.now,
     };
     cx.end(Ended { request, at, result, bytes_out, bytes_in, marks });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::load::exchange::http1::tests::{common, context};
+    use crate::load::http2::Http2Request;
+    use crate::load::request::Values;
+    use crate::load::setup::Common;
+    use crate::load::socket::Remote;
+    use crate::terms::Target;
+
+    /// Of a load that posts so many bytes.
+    fn posting(bytes: usize) -> Common {
+        let body = vec![b'x'; bytes];
+        let target = Target { method: "POST".into(), body, ..Target::get("/") };
+        let request = Http2Request::new(&target, "http", "app", &Values::default()).unwrap();
+        let mut requests = vec![request];
+        let slots = Http2Request::share_table(&mut requests, &[1]);
+        Common { http2: Some(Http2Setup { streams: 100, requests, slots }), ..common(&target) }
+    }
+
+    /// With so many requests under way on one connection; and the server's end of it.
+    fn sent(common: &Common, requests: usize) -> (Http2<'_>, Context<'_>, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = Remote::Tcp(listener.local_addr().unwrap());
+        let (mut cx, _) = context(common, remote, None);
+        let mut http2 = Http2::new(&cx, common.http2.as_ref().unwrap(), None);
+        for _ in 0..requests {
+            cx.sink.recorder.due(cx.now);
+            let request = Pending::new(cx.now, cx.now);
+            http2.dispatch(&mut cx, request);
+        }
+        let (server, _) = listener.accept().unwrap();
+        http2.flush(&mut cx);
+        (http2, cx, server)
+    }
+
+    #[test]
+    fn each_event_is_needed_where_a_body_waits_or_replies_could_come_together() {
+        for (bytes, requests, is_needed) in [(9, 1, false), (9, 2, true), (100_000, 1, true)] {
+            let common = posting(bytes);
+            let (mut http2, mut cx, mut server) = sent(&common, requests);
+            assert_eq!(http2.needs_each_event(), is_needed, "{requests} of {bytes} bytes");
+            // SETTINGS, and room for 64 KiB more: of the connection and of its first stream.
+            let room = |stream: u8| [0u8, 0, 4, 8, 0, 0, 0, 0, stream, 0, 1, 0, 0];
+            server.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).unwrap();
+            server.write_all(&[room(0), room(1)].concat()).unwrap();
+            server.set_nonblocking(true).unwrap();
+            let key = http2.connections.find(|_| true).next().unwrap();
+            let (began, mut buffer) = (Instant::now(), vec![0; 1 << 16]);
+            while http2.needs_each_event() != (requests > 1) {
+                assert!(began.elapsed() < Duration::from_secs(30), "the body does not leave");
+                drop(server.read(&mut buffer));
+                http2.read(&mut cx, key);
+                http2.send_later(key);
+                http2.flush(&mut cx);
+            }
+        }
+    }
 }

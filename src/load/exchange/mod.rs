@@ -56,6 +56,16 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Whether something of ours goes on as soon as the server has done its part, or several
+    /// replies could arrive as one: what is slept through then would count as the server's time.
+    #[inline]
+    pub fn needs_each_event(&self) -> bool {
+        match self {
+            Self::Http1(http1) => http1.needs_each_event(),
+            Self::Http2(http2) => http2.needs_each_event(),
+        }
+    }
+
     /// Whether connections wait for the server to close them.
     pub fn has_lingering(&self) -> bool {
         matches!(self, Self::Http1(http1) if http1.has_lingering())

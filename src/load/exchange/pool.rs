@@ -19,6 +19,17 @@ pub enum Activity {
     Lingering { until: Nanos },
 }
 
+/// What the rest of a request waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sending {
+    /// There is none: the kernel has taken all of it.
+    Done,
+    /// Room in the kernel, or a connection: `EPOLLOUT` is asked for.
+    AwaitsRoom,
+    /// The server's part of the TLS handshake.
+    AwaitsServer,
+}
+
 /// One connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -29,8 +40,7 @@ pub struct Connection {
     pub rendered: Vec<u8>,
     /// Complete replies so far.
     pub replies: u64,
-    /// `EPOLLOUT` is asked for.
-    pub awaits_writable: bool,
+    pub sending: Sending,
 }
 
 impl Connection {
@@ -43,7 +53,7 @@ impl Connection {
     /// What the poller is to report of it. With TLS, a read does not show whether it was the last.
     #[inline]
     pub fn interest(&self) -> Interest {
-        if self.awaits_writable {
+        if self.sending == Sending::AwaitsRoom {
             Interest::ReadableAndWritable
         } else if self.transport.has_tls() {
             Interest::Readable
@@ -63,6 +73,8 @@ pub struct Pool {
     own: Vec<Option<Key>>,
     /// How many are lingering.
     pub lingering: usize,
+    /// How many have a request that has not left in full.
+    pub unsent: usize,
     /// What the connections that are gone had allocated, for the next.
     spare: Vec<(Box<Reply>, Vec<u8>)>,
 }
@@ -83,7 +95,7 @@ impl Pool {
             reply,
             rendered,
             replies: 0,
-            awaits_writable: false,
+            sending: Sending::Done,
         })
     }
 
@@ -95,6 +107,7 @@ impl Pool {
     /// Closes it, and says what it did.
     pub fn close(&mut self, key: Key) -> Option<Activity> {
         let connection = self.connections.remove(key)?;
+        self.unsent -= usize::from(connection.sending != Sending::Done);
         self.spare.push((connection.reply, connection.rendered));
         match connection.activity {
             Activity::Busy { .. } => {}
@@ -143,6 +156,15 @@ impl Pool {
             Some(own) => own.take(),
             None => self.idle.pop(),
         }
+    }
+
+    /// Notes what the rest of its request waits for. Returns whether the poller has to know.
+    pub fn set_sending(&mut self, key: Key, sending: Sending) -> bool {
+        let Some(connection) = self.connections.get(key) else { return false };
+        let before = std::mem::replace(&mut connection.sending, sending);
+        self.unsent += usize::from(sending != Sending::Done);
+        self.unsent -= usize::from(before != Sending::Done);
+        (before == Sending::AwaitsRoom) != (sending == Sending::AwaitsRoom)
     }
 
     /// Its last request is over; see [`Activity::Lingering`].

@@ -12,7 +12,7 @@ use super::frame::{
 use super::hpack::{Decoder, Encoder};
 use super::outgoing::Outgoing;
 use super::request::{Http2Request, Scratch};
-use super::settings::{self, FIRST_WINDOW, ServerSettings};
+use super::settings::{self, FIRST_WINDOW, ServerSettings, WINDOW};
 use super::stream::{EndedStream, Resend, Stream, Unsent, error_of};
 use crate::load::cookies::Jar;
 use crate::load::lifecycle::Pending;
@@ -21,11 +21,6 @@ use crate::terms::RequestError;
 
 /// The highest number that a stream may have.
 const LAST_STREAM: u32 = (1 << 31) - 1;
-
-/// Room for replies, of one stream and of a whole connection, bytes. Bodies are dropped as they
-/// come, so that this only has to be more than what a route can hold. Given back by halves, so that
-/// no server can send more than there is room for.
-const WINDOW: u32 = 1 << 30;
 
 const LARGEST_WINDOW: i64 = (1 << 31) - 1;
 
@@ -51,6 +46,8 @@ pub struct Multiplexed {
     unacknowledged: u32,
     /// Streams whose bodies have not been sent in full.
     unsent_bodies: usize,
+    /// How many bytes had been sent when the server last said anything.
+    sent_when_heard: u64,
     /// A reply was complete.
     has_answered: bool,
     /// No new requests may be sent.
@@ -72,7 +69,7 @@ impl Multiplexed {
     /// [`Http2Request::share_table`] chose. `keeps_cookies`: those that replies set are wanted.
     pub fn new(slots: u8, keeps_cookies: bool) -> Self {
         let mut out = Outgoing::default();
-        settings::write_preface(WINDOW, &mut out.bytes);
+        settings::write_preface(&mut out.bytes);
         let more = WINDOW - FIRST_WINDOW as u32;
         frame::write(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes(), &mut out.bytes);
         Self {
@@ -88,6 +85,7 @@ impl Multiplexed {
             window: FIRST_WINDOW,
             unacknowledged: 0,
             unsent_bodies: 0,
+            sent_when_heard: 0,
             has_answered: false,
             is_leaving: false,
             has_ended: false,
@@ -97,6 +95,18 @@ impl Multiplexed {
     /// How many requests are under way.
     pub fn busy(&self) -> usize {
         self.streams.len()
+    }
+
+    /// Bodies wait for the server to take more.
+    #[inline]
+    pub fn has_unsent_bodies(&self) -> bool {
+        self.unsent_bodies > 0
+    }
+
+    /// How many requests the server allows at once; `None` before it has said anything.
+    #[inline]
+    pub fn allowed(&self) -> Option<usize> {
+        self.server.are_known.then_some(self.server.most_streams)
     }
 
     /// Whether another request may be put on its way: fewer than `most` are, and than the server
@@ -239,6 +249,7 @@ impl Multiplexed {
         if self.has_ended {
             return;
         }
+        self.sent_when_heard = self.out.sent;
         let mut cutter = std::mem::take(&mut self.cutter);
         let outcome = loop {
             let outcome = match cutter.next(&mut bytes) {
@@ -287,10 +298,10 @@ impl Multiplexed {
         ended: &mut Vec<EndedStream>,
     ) {
         let given_up = self.streams.iter().filter(|stream| condition(&stream.request));
-        let given_up: Vec<u32> = given_up.map(|stream| stream.id).collect();
-        // Where nobody has said a word yet, there may be nobody.
-        self.is_leaving |= !self.server.are_known && !given_up.is_empty();
-        for id in given_up {
+        let given_up: Vec<(u32, u64)> = given_up.map(|stream| (stream.id, stream.at)).collect();
+        // Where nobody has said a word since one was sent, there may be nobody.
+        self.is_leaving |= given_up.iter().any(|(_, at)| *at >= self.sent_when_heard);
+        for (id, _) in given_up {
             // A server that takes nothing need not be told.
             let _ = self.reset(id, Reason::CANCEL);
             self.close(id, Err(error), Resend::Never, ended);
@@ -505,7 +516,7 @@ impl Multiplexed {
         payload: &[u8],
         ended: &mut Vec<EndedStream>,
     ) -> Result<(), Reason> {
-        let reason = Reason(number(payload)?);
+        let reason = Reason(frame::number(payload)?);
         self.stream(id)?;
         let is_refused = reason == Reason::REFUSED_STREAM;
         let resend = if is_refused { Resend::Always } else { Resend::Never };
@@ -562,7 +573,7 @@ impl Multiplexed {
         ended: &mut Vec<EndedStream>,
     ) -> Result<(), Reason> {
         // The highest bit has no meaning.
-        let more = i64::from(number(payload)? & (u32::MAX >> 1));
+        let more = i64::from(frame::number(payload)? & (u32::MAX >> 1));
         if id == 0 {
             self.window += more;
             return match more {
@@ -578,21 +589,10 @@ impl Multiplexed {
         }
         Ok(())
     }
-
-    /// Bytes that wait to be sent.
-    #[cfg(test)]
-    pub fn unsent_bytes(&self) -> usize {
-        self.out.unsent().len()
-    }
 }
 
 /// Counts bytes of bodies; half a window of them is given back at once.
 fn given_back(unacknowledged: &mut u32, bytes: usize) -> Option<u32> {
     *unacknowledged += bytes as u32;
     (*unacknowledged >= WINDOW / 2).then(|| std::mem::take(unacknowledged))
-}
-
-fn number(payload: &[u8]) -> Result<u32, Reason> {
-    let bytes = payload.try_into().map_err(|_| Reason::FRAME_SIZE_ERROR)?;
-    Ok(u32::from_be_bytes(bytes))
 }

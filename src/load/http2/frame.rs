@@ -240,10 +240,12 @@ impl Cutter {
 /// How many bytes the unit that these begin with has: a frame, or of DATA what comes before the
 /// body; a head's while that is not there.
 fn wanted(bytes: &[u8]) -> Result<usize, Reason> {
-    let Some(head) = bytes.first_chunk().map(FrameHead::of) else { return Ok(HEAD_BYTES) };
-    if head.length > LONGEST_PAYLOAD {
+    let length = |[l1, l2, l3]: &[u8; 3]| u32::from_be_bytes([0, *l1, *l2, *l3]) as usize;
+    // The length comes first, and of what is no HTTP/2 a whole head need not come.
+    if bytes.first_chunk().is_some_and(|first| length(first) > LONGEST_PAYLOAD) {
         return Err(Reason::FRAME_SIZE_ERROR);
     }
+    let Some(head) = bytes.first_chunk().map(FrameHead::of) else { return Ok(HEAD_BYTES) };
     Ok(match head.kind {
         kind::DATA => HEAD_BYTES + usize::from(head.has(flag::PADDED) && head.length > 0),
         _ => HEAD_BYTES + head.length,
@@ -273,6 +275,15 @@ fn padding(head: FrameHead, payload: &[u8]) -> Result<(usize, &[u8]), Reason> {
         (true, []) => Err(Reason::FRAME_SIZE_ERROR),
         (false, rest) => Ok((0, rest)),
     }
+}
+
+/// The number that a frame holds, and nothing else.
+///
+/// # Errors
+/// It holds less or more.
+pub fn number(payload: &[u8]) -> Result<u32, Reason> {
+    let bytes = payload.try_into().map_err(|_| Reason::FRAME_SIZE_ERROR)?;
+    Ok(u32::from_be_bytes(bytes))
 }
 
 /// What a HEADERS frame holds without padding and priority: its part of the header block.

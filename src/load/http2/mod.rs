@@ -19,4 +19,5 @@ pub use connection::Multiplexed;
 #[cfg(fuzzing)]
 pub use fuzzed::{FuzzedConnection, fuzzed};
 pub use request::Http2Request;
+pub use settings::is_greeting;
 pub use stream::EndedStream;

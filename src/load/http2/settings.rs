@@ -18,6 +18,11 @@ const LARGEST_FRAME: u32 = (1 << 24) - 1;
 /// many.
 const FIRST_STREAMS: usize = 100;
 
+/// Room for replies, of one stream and of a whole connection, bytes. Bodies are dropped as they
+/// come, so that this only has to be more than what a route can hold. Given back by halves, so that
+/// no server can send more than there is room for.
+pub const WINDOW: u32 = 1 << 30;
+
 /// What bodies may have, of a stream and of a connection, before the other side says otherwise.
 pub const FIRST_WINDOW: i64 = 65_535;
 
@@ -70,11 +75,15 @@ impl ServerSettings {
     }
 }
 
-/// Writes what a client says first: nothing may be pushed to it, and a reply's body may have
-/// `window` bytes before more are asked for.
-pub fn write_preface(window: u32, out: &mut Vec<u8>) {
+/// Whether these are the first bytes of a server: its settings.
+pub fn is_greeting(bytes: &[u8]) -> bool {
+    matches!(bytes, [0, _, _, kind::SETTINGS, 0, 0, 0, 0, 0, ..])
+}
+
+/// Writes what a client says first: nothing may be pushed to it, and how much room a reply has.
+pub fn write_preface(out: &mut Vec<u8>) {
     out.extend_from_slice(PREFACE);
-    let settings = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, window)];
+    let settings = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, WINDOW)];
     let bytes = settings.map(|(name, value): (u16, u32)| {
         let ([n1, n2], [v1, v2, v3, v4]) = (name.to_be_bytes(), value.to_be_bytes());
         [n1, n2, v1, v2, v3, v4]

@@ -94,6 +94,11 @@ impl Client {
         said.map(|(head, payload)| (head.kind, head.stream, number(&payload))).collect()
     }
 
+    /// Without bodies to be sent, how many bytes wait.
+    fn unsent_bytes(&mut self) -> usize {
+        self.http.unsent(&self.messages, |_, _| {}).len()
+    }
+
     /// What its requests have come to, by their numbers.
     fn results(&self) -> Vec<(u64, Result<u16, RequestError>)> {
         let result = |one: &EndedStream| (one.request.number, one.result);
@@ -299,12 +304,14 @@ fn what_has_not_been_asked_cannot_be_answered() {
 #[test]
 fn a_server_speaks_of_its_settings_first() {
     let acknowledged = frame(kind::SETTINGS, flag::ACK, 0, &[]);
-    for first in
-        [headers(WHOLE | END, 1, OK), data(END, 1, b"x"), acknowledged, b"HTTP/1.1 400".to_vec()]
-    {
+    // An alert of TLS, shorter than a frame's head.
+    let alert = vec![0x15, 3, 1, 0, 2, 2, 0x46];
+    let http1 = b"HTTP/1.1 400".to_vec();
+    for first in [headers(WHOLE | END, 1, OK), data(END, 1, b"x"), acknowledged, http1, alert] {
         let mut client = Client::before_settings(1);
         client.take(&first);
         assert_eq!(client.results(), [(0, Err(RequestError::Malformed))], "{first:?}");
+        assert_eq!(client.http.allowed(), None, "it has not said anything");
     }
 }
 
@@ -358,7 +365,7 @@ fn what_a_server_makes_us_say_is_bounded_if_it_reads_nothing() {
         let bytes = flood.repeat(1000);
         (0..200).for_each(|_| client.take(&bytes));
         assert_eq!(client.results(), [(0, Err(RequestError::Malformed))]);
-        assert!(client.http.unsent_bytes() < MOST_UNSENT + 100);
+        assert!(client.unsent_bytes() < MOST_UNSENT + 100);
     }
 }
 
@@ -435,10 +442,12 @@ fn as_many_requests_as_the_server_allows_are_under_way() {
     client.send(0);
     client.said();
     assert!(!client.http.has_room(1000), "more than 100 only once the server has spoken");
+    assert_eq!(client.http.allowed(), None);
     client.take(&settings(&[]));
     assert!(client.http.has_room(1000));
     client.take(&settings(&[(3, 100)]));
     assert!(!client.http.has_room(1000));
+    assert_eq!(client.http.allowed(), Some(100));
     client.take(&settings(&[(3, 0)]));
     assert!(!client.http.is_over(), "some are under way");
     (0..100).for_each(|n| client.take(&headers(WHOLE | END, 2 * n + 1, OK)));
@@ -467,6 +476,26 @@ fn a_connection_on_which_nobody_spoke_is_not_used_again_after_a_timeout() {
     assert!(client.http.has_room(9));
     client.http.give_up(RequestError::Timeout, |request| request.number == 0, &mut client.ended);
     assert!(!client.http.has_room(9) && !client.http.is_over(), "the other still waits");
+}
+
+/// A server that is gone without a word, or a route that drops what goes over it.
+#[test]
+fn a_connection_that_has_gone_silent_is_not_used_again_after_a_timeout() {
+    for is_heard in [true, false] {
+        let mut client = Client::with(1);
+        client.take(&headers(WHOLE | END, 1, OK));
+        (0..2).for_each(|_| client.send(0));
+        client.said();
+        if is_heard {
+            client.take(&headers(WHOLE | END, 5, OK));
+        }
+        client.http.give_up(
+            RequestError::Timeout,
+            |request| request.number == 1,
+            &mut client.ended,
+        );
+        assert_eq!(client.http.has_room(9), is_heard);
+    }
 }
 
 fn post(bytes: usize) -> Target {
@@ -570,7 +599,7 @@ fn cookies_reach_the_jar_of_their_client() {
 fn a_request_has_begun_when_sending_was_tried_and_was_sent_when_it_left() {
     let mut client = Client::new(&[Target::get("/")]);
     client.send(0);
-    let first = client.http.unsent_bytes();
+    let first = client.unsent_bytes();
     client.send(0);
     let mut left = Vec::new();
     let now = Nanos::new(7);
@@ -578,7 +607,7 @@ fn a_request_has_begun_when_sending_was_tried_and_was_sent_when_it_left() {
     client.http.sent(first, now, |request, bytes, _| left.push((request.number, bytes)));
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!((left[0].0, first > left[0].1), (0, true), "without the preface");
-    let rest = client.http.unsent_bytes();
+    let rest = client.unsent_bytes();
     let later = Nanos::new(9);
     client.http.begin(later);
     client.http.sent(rest, later, |request, bytes, _| left.push((request.number, bytes)));

@@ -145,6 +145,10 @@ impl Head {
     }
 
     fn read_encoding(&mut self, value: &[u8]) {
+        // By older servers: there is none (RFC 2616, section 3.6).
+        if value.eq_ignore_ascii_case(b"identity") {
+            return;
+        }
         self.has_transfer_encoding = true;
         // Only the last coding counts: anything after `chunked` would hide where chunks end.
         let last = elements(value).last().unwrap_or_default();

@@ -127,6 +127,11 @@ fn every_way_to_say_where_a_reply_ends_is_understood() {
              A;name=\"v\"\r\n0123456789\r\n00 ; x\r\nX-Sum: 1\r\n\r\n",
             open(200),
         ),
+        (
+            "no encoding",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: Identity\r\nContent-Length: 2\r\n\r\nhi",
+            open(200),
+        ),
         ("no content", "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n", open(204)),
         ("not modified", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", open(304)),
         (

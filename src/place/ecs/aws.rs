@@ -37,7 +37,17 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 /// What it says where the credentials may not do something, or are no longer good.
 const NOT_ALLOWED: [&str; 2] = ["AccessDenied", "UnauthorizedOperation"];
-const EXPIRED: [&str; 3] = ["ExpiredToken", "InvalidClientTokenId", "RequestExpired"];
+const EXPIRED: [&str; 8] = [
+    "ExpiredToken",
+    "InvalidClientTokenId",
+    "RequestExpired",
+    "UnrecognizedClientException",
+    // In the command's own words, of what it was given by `aws sso login` or `aws login`.
+    "retrieving token from sso",
+    "loading SSO Token",
+    "The SSO session",
+    "Your session has expired",
+];
 /// What it says where AWS wants less to be asked, and it has given up waiting.
 const THROTTLED: [&str; 4] =
     ["Throttling", "TooManyRequests", "RequestLimitExceeded", "Rate exceeded"];
@@ -342,6 +352,31 @@ mod tests {
             ),
             ("cloudwatch get-metric-data", "(AccessDenied)", "cloudwatch:GetMetricData"),
             ("ecs describe-services", "(ExpiredTokenException)", "sign in again"),
+            (
+                "ecs describe-services",
+                "An error occurred (UnrecognizedClientException) when calling it: invalid",
+                "sign in again",
+            ),
+            (
+                "ecs describe-services",
+                "Error when retrieving token from sso: Token has expired and refresh failed",
+                "sign in again",
+            ),
+            (
+                "ecs describe-services",
+                "The SSO session associated with this profile has expired or is otherwise invalid.",
+                "sign in again",
+            ),
+            (
+                "ecs describe-services",
+                "Error loading SSO Token: Token for shop does not exist",
+                "sign in again",
+            ),
+            (
+                "ecs describe-services",
+                "Your session has expired. Please reauthenticate using 'aws login'.",
+                "sign in again",
+            ),
             (
                 "ecs describe-services",
                 "Could not connect to it",

@@ -61,7 +61,7 @@ pub fn time(second: i64) -> String {
 }
 
 /// Since 1970. The command writes a time as the service sent it, which may be a number.
-fn seconds(time: &Value) -> Option<i64> {
+pub fn seconds(time: &Value) -> Option<i64> {
     let of_text = || Some(time.as_str()?.parse::<Timestamp>().ok()?.as_second());
     time.as_f64().map(|seconds| seconds as i64).or_else(of_text)
 }

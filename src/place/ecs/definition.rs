@@ -30,15 +30,24 @@ pub const UNITS: f64 = 1024.0;
 /// Added to a family's name for the time.
 const SUFFIX: &str = "-sweetspot";
 
+/// The label of the app's container that says in a revision of ours what the service was: a label
+/// may be long, takes no further right, and the app does not see it.
+const NOTE: &str = "sweetspot.before";
+
 /// What a task may use, and what it runs with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
+    /// The revision that it is of, as an ARN, which holds account and region.
+    pub revision: String,
     /// `None`: neither it nor the app's container says one.
     pub size: Option<(Cores, Bytes)>,
     /// `None`: its variables do not say.
     pub today: Option<Configuration>,
     /// The app's.
     pub container: String,
+    /// What that is started with in place of what its image says, as a shell takes it; empty: the
+    /// image alone says it.
+    pub command: String,
     pub reserved: Reserved,
 }
 
@@ -75,7 +84,16 @@ pub fn task(definition: &Value, asked: Option<&str>) -> Result<Task, EcsError> {
     // A container's own cores are its share while all are busy, and no limit.
     let size = cores(definition).zip(memory);
     let reserved = reserved(definition, container);
-    Ok(Task { size, today, container: name_of(container), reserved })
+    let revision = text(&definition["taskDefinitionArn"]);
+    let command = command(container);
+    Ok(Task { revision, size, today, container: text(&container["name"]), command, reserved })
+}
+
+fn command(container: &Value) -> String {
+    let all = ["entryPoint", "command"].into_iter().filter_map(|key| container[key].as_array());
+    let words = all.flatten().filter_map(Value::as_str);
+    // Nothing can be started with the one byte that a shell cannot be told.
+    shlex::try_join(words).unwrap_or_default()
 }
 
 fn reserved(definition: &Value, container: &Value) -> Reserved {
@@ -110,7 +128,7 @@ fn amount(value: &Value) -> Option<f64> {
 /// The app's container.
 fn container<'a>(definition: &'a Value, asked: Option<&str>) -> Result<&'a Value, EcsError> {
     let all = definition["containerDefinitions"].as_array().map_or(&[][..], Vec::as_slice);
-    let there = || all.iter().map(name_of).collect::<Vec<_>>().join(", ");
+    let there = || all.iter().map(|it| text(&it["name"])).collect::<Vec<_>>().join(", ");
     if let Some(asked) = asked {
         let found = all.iter().find(|it| it["name"] == asked);
         let none = || EcsError::NoContainer { asked: asked.to_string(), there: there() };
@@ -133,14 +151,16 @@ fn is_given(container: &Value, name: &str) -> bool {
     all.filter_map(Value::as_array).flatten().any(|one| one["name"] == name)
 }
 
-fn name_of(container: &Value) -> String {
-    container["name"].as_str().unwrap_or_default().to_string()
+/// Empty: it is none.
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_string()
 }
 
 /// The family of a revision of ours, which stands beside the user's own: who deploys by that
-/// family's name never gets one of ours.
+/// family's name never gets one of ours. That of one of ours is its own.
 pub fn own_family(definition: &Value) -> String {
-    format!("{}{SUFFIX}", definition["family"].as_str().unwrap_or_default())
+    let family = text(&definition["family"]);
+    format!("{}{SUFFIX}", family.strip_suffix(SUFFIX).unwrap_or(&family))
 }
 
 /// Is it a revision of ours?
@@ -148,14 +168,21 @@ pub fn is_own(definition: &Value) -> bool {
     definition["family"].as_str().is_some_and(|family| family.ends_with(SUFFIX))
 }
 
-/// The same with these variables in one container, to be registered. A variable that comes from a
-/// secret or a parameter is given its value here instead, as ECS takes no name twice. What a
-/// container is called unhealthy by is left out, unless another waits for it: a server that is
-/// loaded to its limit may answer too late.
+/// What a revision of ours says that the service was; `None`: it says nothing.
+pub fn note(definition: &Value) -> Option<&str> {
+    let all = definition["containerDefinitions"].as_array()?;
+    all.iter().find_map(|it| it["dockerLabels"][NOTE].as_str())
+}
+
+/// The same with these variables in one container, and with a note of what the service was, to be
+/// registered. A variable that comes from a secret or a parameter is given its value here instead,
+/// as ECS takes no name twice. What a container is called unhealthy by is left out, unless another
+/// waits for it: a server that is loaded to its limit may answer too late.
 pub fn with_variables(
     definition: &Value,
     (container, tags): (&str, &Value),
     variables: &[(String, String)],
+    note: &str,
 ) -> Value {
     let mut made = definition.as_object().cloned().unwrap_or_default();
     ADDED.iter().for_each(|key| drop(made.remove(*key)));
@@ -178,6 +205,10 @@ pub fn with_variables(
         let mut one = it.as_object().cloned().unwrap_or_default();
         if it["name"] == container {
             given(&mut one, variables);
+            let labels = one.entry("dockerLabels").or_insert_with(|| json!({}));
+            if let Value::Object(labels) = labels {
+                labels.insert(NOTE.into(), note.into());
+            }
             if !is_awaited(container) {
                 one.remove("healthCheck");
             }
@@ -223,6 +254,7 @@ mod tests {
                         {"name": "WEB_CONCURRENCY", "valueFrom": "arn:parameter"},
                         {"name": "DATABASE_URL", "valueFrom": "arn:secret"},
                     ],
+                    "dockerLabels": {"team": "shop"},
                     "healthCheck": {"command": ["CMD", "curl"]},
                 },
                 {"name": "logs", "image": "logs:1"},
@@ -236,8 +268,10 @@ mod tests {
         let tried = [("WEB_CONCURRENCY", "2"), ("RAILS_MAX_THREADS", "5")]
             .map(|(name, value)| (name.to_string(), value.to_string()));
         let tags = json!([{"key": "aws:cloudformation:stack-name", "value": "shop"}]);
-        let made = with_variables(&before, ("web", &tags), &tried);
+        let made = with_variables(&before, ("web", &tags), &tried, "it was");
         assert_eq!((&made["family"], &made["revision"]), (&json!("shop-sweetspot"), &Value::Null));
+        assert_eq!((note(&made), note(&before)), (Some("it was"), None));
+        assert_eq!([own_family(&before), own_family(&made)], ["shop-sweetspot"; 2]);
         assert_eq!((&made["somethingNew"], &made["tags"]), (&before["somethingNew"], &Value::Null));
         let web = &made["containerDefinitions"][0];
         let expected = json!([
@@ -246,6 +280,7 @@ mod tests {
         ]);
         assert_eq!(web["environment"], expected);
         assert_eq!(web["secrets"].as_array().unwrap().len(), 1);
+        assert_eq!(web["dockerLabels"]["team"], "shop");
         assert_eq!(web["healthCheck"], Value::Null);
         assert_eq!(made["containerDefinitions"][1], before["containerDefinitions"][1]);
     }
@@ -254,9 +289,11 @@ mod tests {
     fn what_the_app_may_use_and_runs_with_is_read_of_its_own_container() {
         let (cores, memory) = (Cores::new(1.0).unwrap(), Bytes(2 << 30));
         let expected = Task {
+            revision: "arn:aws:ecs:eu-west-1:1:task-definition/shop:7".into(),
             size: Some((cores, memory)),
             today: None,
             container: "web".into(),
+            command: String::new(),
             reserved: Reserved { cores: Some(cores), memory: Some(memory), is_memory_apart: false },
         };
         assert_eq!(task(&definition(), None).unwrap(), expected);
@@ -303,5 +340,14 @@ mod tests {
         assert_eq!(of(Some("auto"), Value::Null), None);
         assert_eq!(of(Some("2"), other.clone()), Configuration::new(2, 3).ok());
         assert_eq!(of(None, other), Configuration::new(1, 3).ok());
+    }
+
+    #[test]
+    fn what_its_container_is_started_with_is_read_as_a_shell_takes_it() {
+        let mut made = definition();
+        let web = &mut made["containerDefinitions"][0];
+        web["entryPoint"] = json!(["sh", "-c"]);
+        web["command"] = json!(["exec puma -w 4"]);
+        assert_eq!(task(&made, Some("web")).unwrap().command, "sh -c 'exec puma -w 4'");
     }
 }

@@ -3,11 +3,13 @@
 //! In and out: a value.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 use super::aws::AwsError;
+use super::name::ServiceName;
 
 /// What went wrong.
 #[derive(Debug, Error)]
@@ -21,10 +23,18 @@ pub enum EcsError {
     #[error("service {service} runs no task; give it one first: its desired count is 0")]
     NoTask { service: String },
     #[error(
-        "service {service} runs a setting of another session of sweetspot; wait for its end, or \
-         where that was killed, put it back by 'sweetspot restore' in the folder it was begun in"
+        "service {} runs a setting of another session of sweetspot; wait for its end, or where \
+         that was killed, put it back by 'sweetspot restore' in the folder it was begun in, or \
+         where that is gone, by 'sweetspot restore --ecs {}/{}'",
+        name.service, name.cluster, name.service
     )]
-    LeftChanged { service: String },
+    LeftChanged { name: ServiceName },
+    #[error(
+        "{address} is the address of a task that service {service} runs now, and each setting is a \
+         task of its own; say with --url a name that follows the service's tasks, such as Cloud \
+         Map's, or its load balancer's"
+    )]
+    TasksOwnAddress { address: IpAddr, service: String },
     #[error("service {service} is being deployed; wait until that is over")]
     BeingDeployed { service: String },
     #[error(
@@ -62,6 +72,12 @@ pub enum EcsError {
         record.display()
     )]
     Unknown { service: String, cluster: String, definition: String, record: PathBuf, said: String },
+    #[error(
+        "this machine's clock is {} AWS's, so that the minutes of a load are not known there; set \
+         it right",
+        apart(*ahead_s)
+    )]
+    ClockApart { ahead_s: f64 },
     #[error("the service does not come up with it: {why}")]
     DoesNotComeUp { why: String },
     #[error("the service was not stable after {minutes} minutes{longer}{why}")]
@@ -79,7 +95,21 @@ pub enum EcsError {
     },
 }
 
+/// Such as `120 s ahead of`.
+fn apart(ahead_s: f64) -> String {
+    let way = if ahead_s > 0.0 { "ahead of" } else { "behind" };
+    format!("{:.0} s {way}", ahead_s.abs())
+}
+
 impl EcsError {
+    /// Asked again in some minutes, it will be the same.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::Aws(error) => error.is_lasting(),
+            _ => true,
+        }
+    }
+
     /// The setting's doing: another may be had all the same. All else ends a session.
     pub fn is_of_setting(&self) -> bool {
         matches!(self, Self::DoesNotComeUp { .. } | Self::TooLate { .. })

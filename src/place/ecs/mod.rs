@@ -2,11 +2,12 @@
 //!
 //! In: a service's name and the variables that are tried. Out: it runs with them, and whether it
 //! still does; or what it was, and runs again. Before the first change it is written down what it
-//! was. Knows no load and no trial: this is what a command of the user's would else do
-//! (`place/remote`).
+//! was, here and in AWS. Knows no load and no trial: this is what a command of the user's would
+//! else do (`place/remote`).
 
 mod around;
 mod aws;
+mod clock;
 pub mod cloudwatch;
 mod definition;
 mod deploying;
@@ -18,6 +19,7 @@ mod service;
 mod used;
 
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,28 +30,36 @@ pub use self::around::SHORT_DRAIN;
 pub use self::aws::{AwsError, ask};
 pub use self::definition::{Reserved, Task};
 use self::deploying::{
-    GRACE_S, LOOK, MINIMUM_HEALTHY_PERCENT, TASKS, definition_of, describe, set_minimum_healthy,
-    update, wait,
+    GRACE_S, LOOK, MINIMUM_HEALTHY_PERCENT, TASKS, definition_of, describe, runs_at,
+    set_minimum_healthy, update, wait,
 };
 pub use self::error::EcsError;
 pub use self::name::{NoServiceName, ServiceName};
 use self::record::Before;
-pub use self::restore::{Left, Restored, restore};
+pub use self::restore::{Left, Restored, restore, restore_by_note};
 use self::service::Service;
 pub use self::used::minutes;
+use crate::monitor::host::wall_clock_s;
 
 /// For a setting to be what the service runs, where nobody says how long; and so much sooner than
 /// whoever has this run gives it up.
 const TO_APPLY: Duration = Duration::from_secs(9 * 60 + 30);
 const SOONER: Duration = Duration::from_secs(30);
 
-/// What the app of a service may use, and what it runs with. Changes nothing.
+/// What the app of a service may use, and what it runs with. `host`: where it answers. Changes
+/// nothing.
 ///
 /// # Errors
-/// There is no such service, it cannot be tuned as it stands, or AWS says no.
-pub fn task(name: &ServiceName) -> Result<Task, EcsError> {
+/// There is no such service, it cannot be tuned as it stands or asked there, or AWS says no.
+pub fn task(name: &ServiceName, host: &str) -> Result<Task, EcsError> {
     let definition = untouched(name, &describe(name)?)?;
-    definition::task(&definition, name.container.as_deref())
+    let task = definition::task(&definition, name.container.as_deref())?;
+    match host.parse::<IpAddr>() {
+        Ok(address) if runs_at(name, &task.revision, address) => {
+            Err(EcsError::TasksOwnAddress { address, service: name.service.clone() })
+        }
+        _ => Ok(task),
+    }
 }
 
 /// Has the service run one task with these variables, and waits until it does. `at`: where it is
@@ -78,19 +88,23 @@ pub fn apply(
             before
         }
     };
+    let (definition, tags) = definition_of(&before.definition)?;
+    let container = definition::task(&definition, name.container.as_deref())?.container;
+    let in_container = (&*container, &tags);
+    let made = definition::with_variables(&definition, in_container, variables, &before.note());
+    let made = ask(("ecs", "register-task-definition"), &[], Some(&made))?;
+    let made = made["taskDefinition"]["taskDefinitionArn"].as_str().unwrap_or_default();
+    // Not before that, which changes nothing: from now on it says what the service was.
     if before.deployment.is_none() {
         hold_still(name, (&before, &service))?;
     }
-    let (definition, tags) = definition_of(&before.definition)?;
-    let container = definition::task(&definition, name.container.as_deref())?.container;
-    let made = definition::with_variables(&definition, (&container, &tags), variables);
-    let made = ask(("ecs", "register-task-definition"), &[], Some(&made))?;
-    let made = made["taskDefinition"]["taskDefinitionArn"].as_str().unwrap_or_default();
     let grace = before.grace_s.map(|_| GRACE_S);
-    update(name, (made, TASKS), grace, true)?;
+    let asked_s = wall_clock_s();
+    let answer = update(name, (made, TASKS), grace, true)?;
+    let clock_ahead_s = clock::ahead_s(&answer, made, (asked_s, wall_clock_s()));
     let patience = (to_apply(within, began.elapsed()), "; --boot-timeout gives it longer");
     let deployment = wait(name, (made, &before), patience)?;
-    Before { deployment, ..before }.write(at)
+    Before { deployment, clock_ahead_s, ..before }.write(at)
 }
 
 /// Whether the service still runs what was applied last, and nothing else.
@@ -151,7 +165,7 @@ fn untouched(name: &ServiceName, service: &Service) -> Result<Value, EcsError> {
     service.check(name)?;
     let (definition, _) = definition_of(&service.task_definition)?;
     match definition::is_own(&definition) {
-        true => Err(EcsError::LeftChanged { service: name.service.clone() }),
+        true => Err(EcsError::LeftChanged { name: name.clone() }),
         false => Ok(definition),
     }
 }
@@ -197,6 +211,7 @@ fn look(name: &ServiceName, service: &Service) -> Result<Before, EcsError> {
         definition: service.task_definition.clone(),
         drains,
         deployment: None,
+        clock_ahead_s: None,
     })
 }
 
@@ -238,6 +253,7 @@ mod tests {
             suspended: None,
             drains: Vec::new(),
             deployment: deployment.map(str::to_string),
+            clock_ahead_s: None,
         }
     }
 

@@ -1,8 +1,10 @@
 //! Which service of ECS is meant.
 //!
-//! In: what was typed. Out: a name that can stand in a command.
+//! In: what was typed. Out: a name that can stand in a command, and where what the service was is
+//! written down.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// `CLUSTER/SERVICE`, or `CLUSTER/SERVICE/CONTAINER` where its task has several.
@@ -12,6 +14,19 @@ pub struct ServiceName {
     pub service: String,
     /// The one that runs the app; `None`: it is found.
     pub container: Option<String>,
+}
+
+impl ServiceName {
+    /// The file in which it is written down what the service was. `beside`: the store's folder. No
+    /// name has a dot: each service has a file of its own.
+    pub fn record(&self, beside: &Path) -> PathBuf {
+        beside.join("ecs").join(format!("{}.{}.json", self.cluster, self.service))
+    }
+
+    /// Is it the same service, whichever container is meant?
+    pub fn is_same_service(&self, other: &Self) -> bool {
+        (&self.cluster, &self.service) == (&other.cluster, &other.service)
+    }
 }
 
 /// No name of a service.
@@ -62,5 +77,15 @@ mod tests {
         for text in all {
             assert!(text.parse::<ServiceName>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn no_two_services_have_one_record() {
+        let of = |name: &str| name.parse::<ServiceName>().unwrap();
+        let record = |name: &str| of(name).record(Path::new("store"));
+        assert_ne!(record("a-b/c"), record("a/b-c"));
+        assert_eq!(record("a/b"), record("a/b/web"), "of a service, whichever container is tuned");
+        let is_same = |other: &str| of("a/b").is_same_service(&of(other));
+        assert!(is_same("a/b/web") && !is_same("b/a"));
     }
 }

@@ -1,7 +1,7 @@
-//! What a service was before it was changed, in a file beside the store: by it another can put it
-//! back.
+//! What a service was before it was changed, in a file beside the store and as a note in each
+//! revision of ours: by either another can put it back.
 //!
-//! In: a path. Out: the service as it was.
+//! In: a path, or a note. Out: the service as it was.
 
 use std::fs;
 use std::io;
@@ -34,6 +34,9 @@ pub struct Before {
     /// The deployment of the setting that was applied last, by AWS's name for it; `None`: none has
     /// been.
     pub deployment: Option<String>,
+    /// How far this machine's clock was ahead of AWS's when that was begun, below zero behind it,
+    /// seconds; `None`: next to nothing, or it is not known.
+    pub clock_ahead_s: Option<f64>,
 }
 
 impl Before {
@@ -70,6 +73,18 @@ impl Before {
             let _ = fs::remove_file(&aside);
             failed(path, error)
         })
+    }
+
+    /// As it stands in our revisions.
+    pub fn note(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers can be written")
+    }
+
+    /// What such a note says of this service; `None`: it is no note, or another's.
+    pub fn noted(note: &str, name: &ServiceName) -> Option<Self> {
+        let before: Self = serde_json::from_str(note).ok()?;
+        let whose: ServiceName = before.name.parse().ok()?;
+        whose.is_same_service(name).then_some(before)
     }
 
     /// One of the same name in another account or region is not what was changed. `definition`: the
@@ -133,9 +148,13 @@ mod tests {
             suspended: Some(serde_json::json!({"DynamicScalingInSuspended": false})),
             drains: vec![("arn:group".into(), "300".into())],
             deployment: Some("ecs-svc/9223370564341623665".into()),
+            clock_ahead_s: Some(-119.5),
         };
         before.write(&path).unwrap();
         assert_eq!(Before::read(&path).unwrap(), Some(before.clone()));
+        let noted = |name: &str| Before::noted(&before.note(), &name.parse().unwrap());
+        assert_eq!(noted("prod/shop"), Some(before.clone()));
+        assert_eq!(noted("prod/other"), None);
         for (revision, is_known) in
             [("shop:7", true), ("shop:8", false), ("shop-sweetspot:1", true)]
         {

@@ -1,8 +1,9 @@
 //! A service is put back to what it was before the first setting. What somebody else has set since
 //! stays, and is told; of one that was deleted, what is around it is put back.
 //!
-//! In: what was written down. Out: what stays. Each part is put back whatever has become of the
-//! others; until all of it is, what was written down is kept, and it can be done again.
+//! In: what was written down, here or in AWS. Out: what stays. Each part is put back whatever has
+//! become of the others; until all of it is, what was written down is kept, and it can be done
+//! again.
 
 use std::fmt;
 use std::path::Path;
@@ -10,8 +11,9 @@ use std::time::Duration;
 
 use super::around::{self, SHORT_DRAIN};
 use super::aws::AwsError;
+use super::definition;
 use super::deploying::{
-    GRACE_S, MINIMUM_HEALTHY_PERCENT, TASKS, definition_of, deregister, describe,
+    GRACE_S, MINIMUM_HEALTHY_PERCENT, TASKS, definition_of, deregister, describe, revisions,
     set_minimum_healthy, update, wait,
 };
 use super::error::EcsError;
@@ -139,6 +141,33 @@ pub fn restore(at: &Path) -> Result<Option<Restored>, EcsError> {
     Ok(Some(Restored { name, left }))
 }
 
+/// The same, where what was written down here is gone: by the note in our revisions, which is
+/// written down here anew, so that it can be done again. `None`: there is none.
+///
+/// # Errors
+/// As [`restore`]; also where there is no such service.
+pub fn restore_by_note(name: &ServiceName, at: &Path) -> Result<Option<Restored>, EcsError> {
+    if Before::read(at)?.is_none() {
+        let Some(before) = noted(name)? else { return Ok(None) };
+        before.write(at)?;
+    }
+    restore(at)
+}
+
+/// What the newest of our revisions that says something of a service says.
+fn noted(name: &ServiceName) -> Result<Option<Before>, EcsError> {
+    // Ours stand beside whatever somebody else has deployed of its family since.
+    let (now, _) = definition_of(&describe(name)?.task_definition)?;
+    for arn in revisions(&definition::own_family(&now))?.iter().rev() {
+        let (ours, _) = definition_of(arn)?;
+        let before = definition::note(&ours).and_then(|note| Before::noted(note, name));
+        if before.is_some() {
+            return Ok(before);
+        }
+    }
+    Ok(None)
+}
+
 /// A service that can run tasks; `None`: it was deleted, or is about to be gone.
 fn unless_deleted(described: Result<Service, EcsError>) -> Result<Option<Service>, EcsError> {
     match described {
@@ -234,6 +263,7 @@ fn deploy(
     let has_failed = matches!(rollout, Rollout::Failed { .. });
     let is_begun_again = has_failed && goal.definition == before.definition;
     let asked = update(name, (goal.definition, goal.tasks), goal.grace_s, is_begun_again);
+    let asked = asked.map(drop);
     let now_s = now.health_check_grace_period_seconds.unwrap_or(0);
     let is_there = rollout == Rollout::Done
         && now.desired_count == goal.tasks
@@ -329,6 +359,7 @@ mod tests {
             suspended: None,
             drains: Vec::new(),
             deployment: None,
+            clock_ahead_s: None,
         }
     }
 

@@ -1,18 +1,22 @@
 //! What CloudWatch recorded of a service that runs one task, minute by minute.
 //!
-//! In: a service's name, what its task reserves, and a range of time. Out: CPU and memory of the
-//! task, all of its containers together, as far as they can be held against what its app may use.
+//! In: a service's name, the record of it, what its task reserves, and a range of time by this
+//! machine's clock. Out: CPU and memory of the task, all of its containers together, as far as they
+//! can be held against what its app may use.
 //! Container Insights tells both as amounts, where it is on; without it they are shares of what the
 //! definition reserves.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::aws::{AwsError, ask_in_passing};
+use super::aws::ask_in_passing;
 use super::cloudwatch::{GET_DATA, Metric, data_request, points};
 use super::definition::{Reserved, UNITS};
+use super::error::EcsError;
 use super::name::ServiceName;
+use super::record::Before;
 use crate::place::minutes::{MINUTE_S, Minute};
 use crate::terms::StopSignal;
 
@@ -37,16 +41,19 @@ const MIB: f64 = (1 << 20) as f64;
 
 /// The minutes of this range, seconds since 1970, that are recorded by now; oldest first. One of
 /// which nothing that is recorded can be used is among them, too. Given up where the user wants to
-/// end.
+/// end. `at`: where it was written down how this machine's clock goes.
 ///
 /// # Errors
-/// As AWS's command says it.
+/// The range is another by AWS's clock, or as AWS's command says it.
 pub fn minutes(
-    name: &ServiceName,
+    (name, at): (&ServiceName, &Path),
     reserved: Reserved,
     range: (i64, i64),
     stop: &StopSignal,
-) -> Result<Vec<Minute>, AwsError> {
+) -> Result<Vec<Minute>, EcsError> {
+    if let Some(ahead_s) = Before::read(at)?.and_then(|before| before.clock_ahead_s) {
+        return Err(EcsError::ClockApart { ahead_s });
+    }
     let dimensions = json!([
         {"Name": "ClusterName", "Value": name.cluster},
         {"Name": "ServiceName", "Value": name.service},
@@ -95,6 +102,28 @@ mod tests {
             json!({"Id": id, "Timestamps": times.collect::<Vec<_>>(), "Values": values})
         };
         json!({"MetricDataResults": of.iter().map(result).collect::<Vec<_>>()})
+    }
+
+    #[test]
+    fn nothing_is_asked_of_minutes_that_are_others_by_this_machines_clock() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("shop.json");
+        let before = Before {
+            name: "prod/shop".into(),
+            definition: "arn:1".into(),
+            own_family: "shop-sweetspot".into(),
+            desired_count: 1,
+            grace_s: None,
+            minimum_healthy_percent: None,
+            suspended: None,
+            drains: Vec::new(),
+            deployment: None,
+            clock_ahead_s: Some(-120.0),
+        };
+        before.write(&at).unwrap();
+        let (name, stop) = (before.service_name(&at).unwrap(), StopSignal::default());
+        let error = minutes((&name, &at), Reserved::default(), (0, 60), &stop).unwrap_err();
+        assert!(error.is_lasting() && error.to_string().contains("120 s behind"), "{error}");
     }
 
     #[test]

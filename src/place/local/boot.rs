@@ -21,10 +21,12 @@ use super::processes;
 use super::started::StartedProcesses;
 use crate::monitor::cpu_clock_ns;
 use crate::place::{PlaceError, Unusable};
-use crate::server::{self, Adapter, App, InspectionError, ReadyLine, Recipe, advice};
+use crate::server::{
+    self, Adapter, App, InspectionError, Listen, ReadyLine, Recipe, Upstream, advice,
+};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, Secrets,
-    SessionError, StartAdvice, Stated, StopSignal, Target,
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, ReplyAdvice,
+    Secrets, ServerEnd, SessionError, StartAdvice, Stated, StopSignal, Target,
 };
 
 /// So often log and process are looked at.
@@ -61,6 +63,8 @@ pub struct Boot<'a> {
 /// Why waiting ends before the server is ready.
 enum End {
     Failed(BootFailureKind, BootEnd),
+    /// The page that says that the app is there failed, and is no target.
+    ReadyPageFailed(BootFailureKind, BootEnd),
     /// The user asked to end, or the guardian has ended, and the server with it.
     Over(PlaceError),
 }
@@ -74,12 +78,29 @@ impl Boot<'_> {
         match self.boot().and_then(|()| self.ask_for_all_pages()).and_then(|()| self.rest()) {
             Ok(()) => Ok(None),
             Err(End::Failed(kind, end)) => Ok(Some(self.failure(kind, end))),
+            Err(End::ReadyPageFailed(kind, end)) => {
+                Ok(Some(of_ready_page(self.failure(kind, end))))
+            }
             Err(End::Over(error)) => Err(error),
         }
     }
 
     fn failure(&self, kind: BootFailureKind, end: BootEnd) -> BootFailure {
-        failure(self.adapter, self.app, kind, end, &log::tail(self.log, self.secrets))
+        let lines = log::tail(self.log, self.secrets);
+        failure(self.adapter, self.app, kind, end, &lines, &self.ports())
+    }
+
+    /// Those that the server, and a proxy before it, were told to listen on.
+    fn ports(&self) -> Vec<u16> {
+        let behind: &[Listen] = match &self.recipe.upstream {
+            Upstream::Http(places) => places,
+            Upstream::FastCgi { .. } => &[],
+        };
+        let behind = behind.iter().filter_map(|place| match place {
+            Listen::Port(port) => Some(*port),
+            Listen::Socket(_) => None,
+        });
+        iter::once(self.address.port()).chain(behind).collect()
     }
 
     fn patience_s(&self) -> f64 {
@@ -139,7 +160,11 @@ impl Boot<'_> {
         // Sent with the headers of the first target: some apps insist on a host or on https.
         let headers = self.targets.first().map(|target| target.headers.clone()).unwrap_or_default();
         let ready = Target { headers, ..Target::get(self.app.ready_path.clone()) };
-        self.ask_until_good(&ready)?;
+        let is_target = self.targets.iter().any(|target| target.path == ready.path);
+        self.ask_until_good(&ready).map_err(|end| match end {
+            End::Failed(kind, end) if !is_target => End::ReadyPageFailed(kind, end),
+            end => end,
+        })?;
         for target in self.targets {
             // Anything else could change the app's data.
             let is_safe = matches!(target.method.as_str(), "GET" | "HEAD");
@@ -243,22 +268,46 @@ fn is_at_rest(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>, time: Durat
     before.keys().eq(now.keys()) && u128::from(used) * 10 < time.as_nanos()
 }
 
-/// A failed start as it is reported.
+/// A failed start as it is reported. `ports`: those that the server was told to listen on.
 pub fn failure(
     adapter: &dyn Adapter,
     app: &App,
     kind: BootFailureKind,
     end: BootEnd,
     log: &[String],
+    ports: &[u16],
 ) -> BootFailure {
     let seen = seen(adapter, kind, log);
+    let is_taken = seen == Some(BootFailureKind::PortTaken);
+    let other_port = is_taken.then(|| server::other_port_taken(adapter, log, ports)).flatten();
+    // With another one of ours the app would meet the same.
+    let seen = seen.filter(|_| other_port.is_none());
     let kind = seen.unwrap_or(kind);
+    let is_gone = app.command.is_some()
+        && kind == BootFailureKind::Exited
+        && matches!(&end, BootEnd::EndedEarly { how: ServerEnd::ProcessEnded { how } }
+            if how.is_success());
+    let way_out = match other_port {
+        Some(port) => BootAdvice::Start(StartAdvice::FreeOwnPort { port }),
+        None if is_gone => BootAdvice::Start(StartAdvice::RunInForeground),
+        None => advice::for_failure(app, adapter.about(), kind),
+    };
     BootFailure {
         kind,
         message: BootCause::NotReady { seen, end, connections_for: None }.into(),
-        advice: advice::for_failure(app, adapter.about(), kind).into(),
+        advice: way_out.into(),
         last_lines: log::worth_showing(log),
     }
+}
+
+/// A failure of the page that says that the app is there, where that is no target: to name another
+/// target would change nothing.
+pub fn of_ready_page(failure: BootFailure) -> BootFailure {
+    use BootFailureKind::{NotFound, NotSuccess, Redirected};
+    if !matches!(failure.kind, NotFound | NotSuccess | Redirected) {
+        return failure;
+    }
+    BootFailure { advice: BootAdvice::Reply(ReplyAdvice::NameReadyPage).into(), ..failure }
 }
 
 /// Settings that cannot be read, with what the log shows of the reason.
@@ -279,11 +328,17 @@ pub fn unread(
 }
 
 /// The cause that the log shows, which says more than the way it ended does. Some show in the
-/// first page only, such as a database without tables.
+/// first page only, such as a database without tables. One that is still waited for may have got
+/// over all but a server that kills its workers.
 fn seen(adapter: &dyn Adapter, kind: BootFailureKind, log: &[String]) -> Option<BootFailureKind> {
-    let may_show = matches!(kind, BootFailureKind::Exited | BootFailureKind::ServerError);
-    let seen = may_show.then(|| server::recognise_failure(adapter, log))?;
-    (seen != BootFailureKind::Exited).then_some(seen)
+    use BootFailureKind::{Exited, NeverReady, ServerError, WorkerTimeout};
+    let seen = server::recognise_failure(adapter, log);
+    let says_more = match kind {
+        Exited | ServerError => seen != Exited,
+        NeverReady => seen == WorkerTimeout,
+        _ => false,
+    };
+    says_more.then_some(seen)
 }
 
 /// Where a database had too few connections: for which setting.
@@ -351,6 +406,7 @@ fn answered(target: &Target, reply: &Reply, secrets: &Secrets) -> BootEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::ProcessEnd;
 
     #[test]
     fn each_reply_that_is_not_2xx_has_its_cause() {
@@ -403,6 +459,84 @@ mod tests {
         ] {
             assert_eq!(is_at_rest(&before, &now.iter().copied().collect(), time), expected);
         }
+    }
+
+    #[test]
+    fn who_waits_for_a_worker_that_its_server_kills_is_told_which_setting_does_so() {
+        use BootFailureKind::*;
+        let adapter = server::find("puma").unwrap();
+        let app = App::new("/srv/shop", server::Framework::Rack, "config.ru");
+        let late = "! Terminating timed out worker (Worker 0 failed to boot within 60 seconds): 7";
+        for (said, kind, expected) in [
+            (late, NeverReady, WorkerTimeout),
+            (late, NotFound, NotFound),
+            ("Address already in use", NeverReady, NeverReady),
+            ("Address already in use", Exited, PortTaken),
+        ] {
+            let end = BootEnd::TooFewBooted { booted: 0, of: 2, patience_s: 180.0 };
+            let failure = failure(adapter, &app, kind, end, &[said.to_string()], &[]);
+            assert_eq!(failure.kind, expected, "{said}");
+            if expected == WorkerTimeout {
+                let setting = "worker_boot_timeout".to_string();
+                let advice = BootAdvice::Start(StartAdvice::RaiseWorkerTimeout { setting });
+                assert_eq!(failure.advice, advice.into());
+            }
+        }
+    }
+
+    #[test]
+    fn a_port_of_the_apps_own_that_is_taken_is_named_and_is_not_that_of_the_server() {
+        let adapter = server::find("puma").unwrap();
+        let app = App::new("/srv/shop", server::Framework::Rack, "config.ru");
+        let taken = |port: u16| {
+            let line = format!("Address already in use - bind(2) for 127.0.0.1:{port}");
+            let end = BootEnd::WorkersEndAtOnce;
+            failure(adapter, &app, BootFailureKind::Exited, end, &[line], &[4000])
+        };
+        assert_eq!(taken(4000).kind, BootFailureKind::PortTaken);
+        let own = taken(9394);
+        assert_eq!(own.kind, BootFailureKind::Exited, "it is not tried again");
+        let advice = BootAdvice::Start(StartAdvice::FreeOwnPort { port: 9394 });
+        assert_eq!(own.advice, advice.into());
+    }
+
+    #[test]
+    fn a_command_that_ends_at_once_and_well_has_left_its_server_in_the_background() {
+        use crate::server::command::{CommandTemplate, Runs};
+        let command = CommandTemplate {
+            text: "serve -d {port}".into(),
+            words: vec!["serve".into(), "-d".into(), "{port}".into()],
+            stop_signal: 15,
+            today: Configuration::new(1, 1).unwrap(),
+            runs: Runs::Server,
+        };
+        let app =
+            App { command: Some(command), ..App::new("/srv/shop", server::Framework::Other, "") };
+        let advice = |status: i32| {
+            let how = ServerEnd::ProcessEnded { how: ProcessEnd::ExitStatus(status) };
+            let end = BootEnd::EndedEarly { how };
+            let adapter = server::FOR_COMMANDS;
+            failure(adapter, &app, BootFailureKind::Exited, end, &[], &[4000]).advice
+        };
+        assert_eq!(advice(0), BootAdvice::Start(StartAdvice::RunInForeground).into());
+        assert_eq!(advice(1), BootAdvice::Start(StartAdvice::MendApp).into());
+    }
+
+    #[test]
+    fn only_where_the_page_that_failed_is_no_target_another_ready_page_helps() {
+        let adapter = server::find("puma").unwrap();
+        let app = App::new("/srv/shop", server::Framework::Rack, "config.ru");
+        let of = |kind, status| {
+            let end = BootEnd::NotGood { target: "GET /up".into(), status, leads_to: None };
+            failure(adapter, &app, kind, end, &[], &[4000])
+        };
+        let missing = of(BootFailureKind::NotFound, 404);
+        let advice = BootAdvice::Reply(ReplyAdvice::NameExistingPage { list: None });
+        assert_eq!(missing.advice, advice.into());
+        let advice = BootAdvice::Reply(ReplyAdvice::NameReadyPage);
+        assert_eq!(of_ready_page(missing).advice, advice.into());
+        let broken = of(BootFailureKind::ServerError, 500);
+        assert_eq!(of_ready_page(broken.clone()), broken);
     }
 
     #[test]

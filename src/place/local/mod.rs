@@ -32,7 +32,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use self::boot::Boot;
-pub(in crate::place) use self::boot::kind_of_status;
+pub(in crate::place) use self::boot::{kind_of_status, of_ready_page};
 use self::cgroup::{Group, LimitName};
 use self::error::{environment, unexpected};
 use self::link::Link;
@@ -56,7 +56,8 @@ use crate::terms::{
 /// A third of an ordinary process's weight: enough to be in time, little beside others.
 const NICE_BEHIND: i32 = 5;
 
-/// The app's own settings are only read, so this is plenty.
+/// The app's own settings are only read, so this is plenty, unless a boot is given longer: they may
+/// load as much of the app.
 const INSPECTION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Requests under way have ended within this, or never will; then the server is ended for certain.
@@ -245,7 +246,7 @@ impl Local {
                 Err(error) => {
                     let (app, adapter) = (&self.settings.app, self.settings.adapter);
                     let (kind, end) = (BootFailureKind::NotInstalled, BootEnd::NotRun { error });
-                    return Ok(Err(boot::failure(adapter, app, kind, end, &[])));
+                    return Ok(Err(boot::failure(adapter, app, kind, end, &[], &[])));
                 }
             };
             let running = self.running.as_mut().expect("start_once has put it there");
@@ -414,7 +415,8 @@ impl Place for Local {
         self.launch(&command, &log)?
             .map_err(|error| SettingsError::Failed { error, at: None })
             .map_err(|why| self.unread(InspectionError { kind, why }, &[]))?;
-        let end = self.await_end(INSPECTION_PATIENCE, StopRequest::Finish);
+        let patience = self.settings.boot_patience.max(INSPECTION_PATIENCE);
+        let end = self.await_end(patience, StopRequest::Finish);
         self.end_for_certain()?;
         let lines = log::tail_as_printed(&log);
         let shown = self.secrets.mask_lines(&lines);
@@ -430,7 +432,7 @@ impl Place for Local {
             None if self.stop.is_raised() => return Err(PlaceError::Stopped),
             None => InspectionError {
                 kind: BootFailureKind::NeverReady,
-                why: SettingsError::NotReadInTime { patience_s: INSPECTION_PATIENCE.as_secs_f64() },
+                why: SettingsError::NotReadInTime { patience_s: patience.as_secs_f64() },
             },
         };
         Err(self.unread(error, &shown))

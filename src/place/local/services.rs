@@ -130,7 +130,7 @@ impl Services {
             install.push("--user=root".into());
             serve.push("--user=root".into());
         }
-        self.run(Task::MakeDatabaseTables, install, self.folder().to_path_buf())?;
+        self.run(Task::MakeDatabaseTables, install, self.folder().to_path_buf(), PATIENCE)?;
         self.start("mariadb", serve, self.folder().to_path_buf())?;
         self.await_socket("mariadb", &socket)?;
         self.set("DATABASE_SOCKET", &socket);
@@ -191,20 +191,21 @@ impl Services {
     /// Runs a command to its end, with the services' variables.
     ///
     /// # Errors
-    /// It is not there or fails; its last lines say why.
+    /// As [`run_within`](Self::run_within).
     pub fn run(
         &mut self,
         what: Task,
         arguments: Vec<String>,
         folder: PathBuf,
+        patience: Duration,
     ) -> Result<(), PlaceError> {
-        self.run_within(what, self.command(arguments, folder), PATIENCE)
+        self.run_within(what, self.command(arguments, folder), patience)
     }
 
     /// Runs a command to its end, which has to come within `patience`.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// It is not there, fails, or does not end; its last lines say why.
     pub fn run_within(
         &mut self,
         what: Task,

@@ -12,14 +12,18 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::place::PlaceError;
 use crate::place::child::{end_of, given, in_memory};
-use crate::terms::{ProcessEnd, StopRequest, StopSignal};
+use crate::terms::{ProcessEnd, Secrets, StopRequest, StopSignal, Task};
 
 /// Names this program.
 const OWN_PROGRAM: &str = "SWEETSPOT";
 
 /// Bytes of what it printed that are kept, the last ones.
 const TAIL: u64 = 64 << 10;
+
+/// To say what runs.
+const TO_ANSWER: Duration = Duration::from_secs(300);
 
 /// A command to be run.
 pub struct Order<'a> {
@@ -81,6 +85,27 @@ pub fn run(order: &Order<'_>, stop: &StopSignal) -> io::Result<Ran> {
         (lines, _) => lines,
     };
     Ok(Ran { end: ended.map(ProcessEnd::from), lines })
+}
+
+/// The last line that a command of ours prints, which changes nothing. `secrets` are masked in what
+/// one that fails has printed.
+///
+/// # Errors
+/// It fails, in its own words, or says nothing.
+pub fn answer(text: &str, secrets: &Secrets, stop: &StopSignal) -> Result<String, PlaceError> {
+    let env = BTreeMap::new();
+    let order =
+        Order { text, env: &env, input: "", patience: TO_ANSWER, known_by: None, tell: None };
+    let ran = run(&order, stop)
+        .map_err(|source| PlaceError::Environment { what: Task::StartShell, source })?;
+    match ran.lines.last() {
+        Some(last) if ran.is_success() => Ok(last.clone()),
+        _ => {
+            let lines = [secrets.mask_lines(&ran.lines), vec![ran.end_in_words()]].concat();
+            let said = lines.join("\n");
+            Err(PlaceError::Elsewhere(format!("it could not be asked what runs there:\n{said}")))
+        }
+    }
 }
 
 /// What a command prints on its standard error, handed on line by line.
@@ -226,6 +251,19 @@ mod tests {
         let killed = run_for("kill -9 $$", Duration::from_secs(20));
         assert_eq!(killed.end, Some(ProcessEnd::Signal(9)));
         assert_eq!(run_for("cat", Duration::from_secs(20)).lines, ["given"]);
+    }
+
+    #[test]
+    fn an_answer_is_the_last_line_and_one_that_fails_is_told_in_its_own_words() {
+        let of = |text: &str| answer(text, &Secrets::default(), &StopSignal::default());
+        assert_eq!(of("echo noise; echo abc123").unwrap(), "abc123");
+        for (text, expected) in [
+            ("echo no way there; exit 75", ":\nno way there\nexit status 75"),
+            ("true", ":\nexit status 0"),
+        ] {
+            let Err(PlaceError::Elsewhere(said)) = of(text) else { panic!("{text}") };
+            assert!(said.ends_with(expected), "{said}");
+        }
     }
 
     #[test]

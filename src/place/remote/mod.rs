@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use self::answered::{Answered, Waiting, in_its_words, way_out};
 use self::away::Away;
+pub use self::command::answer;
 use self::command::{Order, Ran};
 use self::note::{Note, NoteError, Written};
 pub use self::put_back::{PutBack, restore};
@@ -30,12 +31,11 @@ use self::recorded::Records;
 pub use self::recorded::{AskMinutes, Unread};
 pub use self::settings::{Destination, Occasion, Ours, RemoteSettings, Tell, boot_patience};
 use self::shell::Shell;
-use super::local::{kind_of_status, log::worth_showing, loops, told_apart};
+use super::local::{kind_of_status, log::worth_showing, loops, of_ready_page, told_apart};
 use super::minutes::Measured;
 use super::watching;
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::files::{make_folder_of, replace};
-use crate::fleet;
 pub use crate::fleet::{FOLDER as FILES_OF_HOST, ForHosts, Host, OnLoss};
 use crate::load::shape::{Part, Shape};
 use crate::load::{self, Closing, Length, LoadSpec, Placement, Protocol};
@@ -43,12 +43,12 @@ use crate::monitor::host::wall_clock_s;
 use crate::server::{self, App, FOR_COMMANDS, Inspection, advice};
 use crate::terms::{
     BlindSpot, BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, CommandRemark,
-    Configuration, LiveSecond, LoadDoubt, Machine, MachineDoubt, ProcessEnd, Remark, StopRequest,
-    StopSignal, Target, Task, TlsTrouble, Variant, Warning,
+    Configuration, LiveSecond, LoadDoubt, LoadRecord, Machine, MachineDoubt, ProcessEnd, Remark,
+    StopRequest, StopSignal, Target, Task, TlsTrouble, Variant, Warning,
 };
 
-/// The exit status by which a command of ours says that the session cannot go on, whatever setting
-/// is tried next: the status of what may be done again later, as sysexits.h has it.
+/// The exit status by which a command that applies a setting says that the session cannot go on,
+/// whatever setting is tried next: that of what may be done again later, as sysexits.h has it.
 pub const ENDS_SESSION: u8 = 75;
 
 /// The exit status by which a command of ours says that this setting cannot be had.
@@ -71,6 +71,9 @@ const VALUE: &str = "SWEETSPOT_VALUE_";
 /// Has the seconds that are left to a command which applies a setting, and to what comes after it.
 const WITHIN: &str = "SWEETSPOT_WITHIN_S";
 
+/// Has the release of the app that is measured, where its platform said it.
+const RELEASE: &str = "SWEETSPOT_RELEASE";
+
 /// An app elsewhere as a place for trials.
 pub struct Remote {
     settings: RemoteSettings,
@@ -78,7 +81,7 @@ pub struct Remote {
     /// It may be another than it was, from before the first change on.
     changed: Option<Note>,
     running: Option<Running>,
-    /// Sends the loads, from the first one on, where another host does.
+    /// Sends the loads, where another host does.
     away: Option<Away>,
     /// What its platform recorded of it; `None`: it does not.
     records: Option<Records>,
@@ -108,12 +111,13 @@ impl Remote {
         seen.cpu_model.into_iter().for_each(|it| *cpu_model = it);
         seen.kernel.into_iter().for_each(|it| *kernel = it);
         let records = settings.ask_minutes.take().map(Records::new);
+        let away = settings.from.take().map(Away::new);
         Ok(Self {
             settings,
             stop,
             changed: None,
             running: None,
-            away: None,
+            away,
             records,
             processors: seen.processors,
             born: Instant::now(),
@@ -136,7 +140,7 @@ impl Remote {
         if self.stop.requested() == StopRequest::Now {
             return Err(PlaceError::Stopped);
         }
-        if self.settings.ours.is_some() && !is_of_setting(ran.end.as_ref()) {
+        if !is_of_setting(ran.end.as_ref(), self.settings.ours.is_some()) {
             return Err(self.over(&ran));
         }
         let end = BootEnd::NotApplied { how: ran.end };
@@ -226,7 +230,10 @@ impl Remote {
                 (BootFailureKind::NeverReady, end, in_its_words(trouble))
             }
         };
-        Some(self.failure(kind, end, &lines))
+        let failure = self.failure(kind, end, &lines);
+        let asked = &self.settings.app.ready_path;
+        let is_target = self.settings.targets.iter().any(|target| target.path == *asked);
+        Some(if is_target { failure } else { of_ready_page(failure) })
     }
 
     /// Sent with the headers of the first target: some apps insist on a host.
@@ -267,6 +274,7 @@ impl Remote {
         let patience = deadline.saturating_duration_since(Instant::now());
         let mut env = env.clone();
         env.insert(WITHIN.to_string(), patience.as_secs().to_string());
+        env.extend(self.settings.release.iter().map(|it| (RELEASE.to_string(), it.clone())));
         let tell = |line: &str| self.tell(Occasion::Measuring, line);
         let order = Order {
             text,
@@ -301,6 +309,12 @@ impl Remote {
         self.settings.to.addresses.iter().all(|address| host::is_this(address.ip()))
     }
 
+    /// What sends the loads has no core of its own beside the app's.
+    fn shares_cores(&self) -> bool {
+        let addresses = &self.settings.to.addresses;
+        self.away.as_ref().map_or_else(|| self.is_here(), |away| away.is_at(addresses))
+    }
+
     /// Why nothing is seen of what the app uses, where no shell looks at it.
     fn unseen(&self) -> BlindSpot {
         match &self.settings.observe {
@@ -314,6 +328,41 @@ impl Remote {
         let (workers, threads) = (workers.get(), threads.get());
         let unknown = CommandRemark::TodayUnknown { workers, threads }.into();
         self.settings.today.is_none().then_some(unknown).into_iter().collect()
+    }
+
+    /// Sends one load, from here or from another host: again where the generator there was lost.
+    /// Also when it began.
+    fn send(
+        &mut self,
+        offer: &Offer,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<(LoadRecord, Instant), PlaceError> {
+        let spec = LoadSpec {
+            shape: offer.offered.into(),
+            warm_up: offer.warm_up,
+            length: Length::Duration(offer.duration),
+            connection: offer.connection.unwrap_or(self.settings.connection),
+            seed: offer.seed,
+            ..self.spec()
+        };
+        let mut losses = 0;
+        loop {
+            let asked = Instant::now();
+            let mut told = None;
+            let mut seen = |second: &LiveSecond| {
+                told = Some(away::began(asked, told, second, Instant::now()));
+                watch(second)
+            };
+            let sent = match &mut self.away {
+                None => Ok(load::run(&spec, &self.stop, &mut seen)?),
+                Some(away) => away.send((offer, spec.connection), &self.stop, &mut seen)?,
+            };
+            match sent {
+                Ok(load) => return Ok((load, told.unwrap_or(asked))),
+                Err(lost) if losses == away::REPEATS => return Err(lost),
+                Err(_) => losses += 1,
+            }
+        }
     }
 
     /// What all loads have in common.
@@ -364,7 +413,7 @@ impl Place for Remote {
         let there = self.processors.map(f64::from).filter(|there| *there < cores);
         let fewer =
             there.map(|usable_cores| MachineDoubt::FewerCores { asked_cores: cores, usable_cores });
-        let shared = self.is_here().then_some(shared);
+        let shared = self.shares_cores().then_some(shared);
         shared.into_iter().chain(fewer).map(Warning::from).collect()
     }
 
@@ -431,39 +480,7 @@ impl Place for Remote {
             // Where none can be had nothing is seen, as the record says.
             running.shell = Shell::begin(observe, running.configuration, cores).ok();
         }
-        let spec = LoadSpec {
-            shape: offer.offered.into(),
-            warm_up: offer.warm_up,
-            length: Length::Duration(offer.duration),
-            connection: offer.connection.unwrap_or(self.settings.connection),
-            seed: offer.seed,
-            ..self.spec()
-        };
-        if self.away.is_none()
-            && let Some(order) = &self.settings.from
-        {
-            self.away = Some(Away::begin(order, &self.stop)?);
-        }
-        let asked = Instant::now();
-        let mut told = None;
-        let mut seen = |second: &LiveSecond| {
-            told = Some(began(asked, told, second, Instant::now()));
-            watch(second)
-        };
-        let load = match &mut self.away {
-            None => load::run(&spec, &self.stop, &mut seen)?,
-            Some(away) => {
-                let offer = fleet::Offer {
-                    offered: offer.offered,
-                    warm_up: offer.warm_up,
-                    duration: offer.duration,
-                    seed: offer.seed,
-                    connection: spec.connection,
-                };
-                away.send(offer, &self.stop, &mut seen)?
-            }
-        };
-        let origin = told.unwrap_or(asked);
+        let (load, origin) = self.send(offer, watch)?;
         let origin_s = wall_clock_s() - origin.elapsed().as_secs_f64();
         let shell = self.running.as_ref().and_then(|running| running.shell.as_ref());
         let secrets = &self.settings.secrets;
@@ -505,19 +522,15 @@ impl Drop for Remote {
     }
 }
 
-/// When a load began, which another host may send: it joins first, and begins when all is ready.
-/// The earliest of what its seconds tell, each of which is over by `now` and may be told late, but
-/// not before it was asked for. `told`: by those before this one.
-fn began(asked: Instant, told: Option<Instant>, second: &LiveSecond, now: Instant) -> Instant {
-    let latest = now.checked_sub(second.at).unwrap_or(asked).max(asked);
-    told.map_or(latest, |told| told.min(latest))
-}
-
-/// Whether it is the setting's doing that a command of ours, which ended so, did not apply it. One
+/// Whether it is the setting's doing that a command, which ended so, did not apply it. One of ours
 /// that was killed, or did not end in time (`None`), has waited for its platform in vain: that says
-/// nothing of the setting.
-fn is_of_setting(end: Option<&ProcessEnd>) -> bool {
-    end == Some(&ProcessEnd::ExitStatus(FAILS_SETTING))
+/// nothing of the setting. One of the user's has a status of its own for that.
+fn is_of_setting(end: Option<&ProcessEnd>, is_ours: bool) -> bool {
+    let has = |status: i32| end == Some(&ProcessEnd::ExitStatus(status));
+    match is_ours {
+        true => has(FAILS_SETTING),
+        false => !has(ENDS_SESSION.into()),
+    }
 }
 
 /// The variables of a setting, for commands that have to hand them on: each under a name of its
@@ -567,35 +580,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_of_ours_that_was_killed_or_out_of_time_says_nothing_of_the_setting() {
-        for (end, expected) in [
-            (Some(ProcessEnd::ExitStatus(1)), true),
-            (Some(ProcessEnd::ExitStatus(ENDS_SESSION.into())), false),
-            (Some(ProcessEnd::ExitStatus(127)), false),
-            (Some(ProcessEnd::Signal(9)), false),
-            (None, false),
+    fn a_command_says_by_its_end_whether_the_setting_cannot_be_had_or_the_session_not_go_on() {
+        for (end, of_ours, of_theirs) in [
+            (Some(ProcessEnd::ExitStatus(1)), true, true),
+            (Some(ProcessEnd::ExitStatus(ENDS_SESSION.into())), false, false),
+            (Some(ProcessEnd::ExitStatus(127)), false, true),
+            (Some(ProcessEnd::Signal(9)), false, true),
+            (None, false, true),
         ] {
-            assert_eq!(is_of_setting(end.as_ref()), expected, "{end:?}");
+            let is_of_setting = |is_ours| is_of_setting(end.as_ref(), is_ours);
+            assert_eq!(
+                (is_of_setting(true), is_of_setting(false)),
+                (of_ours, of_theirs),
+                "{end:?}"
+            );
         }
-    }
-
-    #[test]
-    fn a_load_that_begins_some_time_after_it_was_asked_for_is_known_by_its_seconds() {
-        let asked = Instant::now();
-        let after = |ms: u64| asked + Duration::from_millis(ms);
-        let second = |at_s: u64| LiveSecond {
-            at: Duration::from_secs(at_s),
-            ..LiveSecond::with_in_flight(1.0)
-        };
-        let mut told = None;
-        // It begins after 20 s; its seconds come 30, 10 and 50 ms late.
-        for (at_s, told_ms, expected_ms) in
-            [(1, 21_030, 20_030), (2, 22_010, 20_010), (3, 23_050, 20_010)]
-        {
-            told = Some(began(asked, told, &second(at_s), after(told_ms)));
-            assert_eq!(told, Some(after(expected_ms)), "second {at_s}");
-        }
-        let odd = began(asked, None, &second(5), after(1000));
-        assert_eq!(odd, asked, "not before it was asked for");
     }
 }

@@ -46,8 +46,8 @@ pub enum Occasion {
 /// Receives what is to be said to people while a session goes on or puts the app back, a line each.
 pub type Tell = Box<dyn Fn(Occasion, &str) + Send + Sync>;
 
-/// What commands of ours, which this program runs as itself, say beside whether they did it. By one
-/// exit status alone they say that another setting may be had (`FAILS_SETTING`).
+/// What commands that are ours say beside whether they did it. By one exit status alone they say
+/// that another setting may be had (`FAILS_SETTING`).
 pub struct Ours {
     /// Run after each load: succeeds where the app that was measured is the one that was applied.
     pub check: String,
@@ -71,6 +71,9 @@ pub struct RemoteSettings {
     /// Where it answers now, by its name; `None`: as before. What starts a new machine or container
     /// for a setting may give it another address.
     pub look_up: Box<dyn Fn() -> Option<Vec<SocketAddr>> + Send + Sync>,
+    /// Which release of it ran when its platform was asked; `None`: nobody has asked. Its commands
+    /// are told.
+    pub release: Option<String>,
     /// Gives it a setting: workers and threads are filled in.
     pub apply: String,
     /// Succeeds once the app runs with it; `None`: once the other has ended.

@@ -70,6 +70,35 @@ fn the_only_app_below_a_folder_is_taken() {
     }
 }
 
+#[test]
+fn apps_of_other_languages_below_a_folder_are_named() {
+    let named = |files: &[(&str, &str)], runs: &[Framework]| {
+        let folder = folder_with(files);
+        recognise_as(folder.path(), AppHint { entry: None, runs }).unwrap_err().to_string()
+    };
+    let django =
+        [("backend/manage.py", "'shop.settings'\n"), ("backend/shop/wsgi.py", ""), ("a.md", "")];
+    let text = named(&django, &[]);
+    assert!(text.contains("these below it have: backend; choose one, such as --app backend"));
+    assert!(text.contains("--entry"), "{text}");
+    let root = [&django[..], &[("package.json", "{}"), ("pages/index.js", "")]].concat();
+    assert!(named(&root, &[]).contains("have: backend;"), "{}", named(&root, &[]));
+    let api = ("api/package.json", "{\"main\":\"a.js\"}");
+    let two = [&django[..], &[api, ("api/a.js", ""), ("tools/index.js", "")]].concat();
+    assert!(named(&two, &[]).contains("have: api, backend; choose one, such as --app api"));
+    assert!(named(&two, &[Framework::Wsgi]).contains("have: backend;"));
+    let go = [&django[..], &[("go.mod", "")]].concat();
+    assert!(named(&go, &[]).contains("go.mod looks like a Go app"));
+    let unbuilt = ("package.json", "{\"scripts\":{\"start\":\"node dist/main\"}}");
+    let node = [&django[..], &[unbuilt]].concat();
+    assert!(named(&node, &[]).contains("starts dist/main, which is not there"));
+    let web = [("web/package.json", unbuilt.1)];
+    assert!(named(&web, &[]).contains("have: web;"), "{}", named(&web, &[]));
+    // One of Ruby's is taken, as it always was.
+    let rack = folder_with(&[&node[..], &[("shop/config.ru", "run App\n")]].concat());
+    assert!(recognise(rack.path()).unwrap().folder.ends_with("shop"));
+}
+
 /// Files, and what is said of them.
 type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
 
@@ -103,9 +132,12 @@ fn an_app_that_cannot_be_taken_is_named_with_the_way_out() {
         ),
         (
             &[("package.json", "{}")],
-            &["package.json looks like a Node.js app", "--entry server.js"],
+            &["package.json looks like a Node.js app", "--entry server.js", "with --start"],
         ),
-        (&[("go.mod", "")], &["go.mod looks like a Go app, which none of", "(Puma, Unicorn, "]),
+        (
+            &[("go.mod", "")],
+            &["go.mod looks like a Go app, which none of", "(Puma, Unicorn, ", "with --start"],
+        ),
         (
             &[RUN, ("Gemfile", "gem \"puma\"\n")],
             &["Gemfile has no lock file Gemfile.lock beside it", "`bundle install`"],

@@ -3,7 +3,10 @@
 //! In: a file's text. Out: variables and the command of what serves the web. Only computes.
 
 use super::said::{Pair, Said};
-use super::shell::{is_comment, pairs, unquoted};
+use super::shell::{is_comment, pairs, uncommented, unquoted};
+
+/// The role that answers requests, unless Kamal's configuration names another.
+pub const ROLE: &str = "web";
 
 /// Tables `[env]` and `[processes]` (Fly's configuration reference). A file that is no TOML says
 /// nothing.
@@ -25,24 +28,34 @@ pub fn fly(text: &str) -> Said {
     }
 }
 
-/// What all roles have, then what that of the web has, which comes before it; of other roles
-/// nothing. Line by line, as the file is a template of Ruby's before it is YAML.
+/// The role that this configuration of Kamal's says to answer requests.
+pub fn primary_role(text: &str) -> Option<&str> {
+    let named = text.lines().filter_map(|line| line.strip_prefix("primary_role:")).next_back();
+    named.and_then(|it| uncommented(it).next()).map(|it| it.trim_matches(['"', '\'']))
+}
+
+/// What all roles have, then what the one has that answers requests, which comes before it; of
+/// other roles, and of hosts with a tag, nothing. Line by line, as the file is a template of Ruby's
+/// before it is YAML.
 pub fn kamal(text: &str) -> Said {
+    let primary = primary_role(text).unwrap_or(ROLE);
     let mut path: Vec<(usize, &str)> = Vec::new();
     let mut found: [Vec<Pair>; 2] = [Vec::new(), Vec::new()];
     let mut command = String::new();
     for line in text.lines().filter(|line| !is_comment(line) && !line.trim().is_empty()) {
         let indent = line.len() - line.trim_start().len();
         path.retain(|(outer, _)| *outer < indent);
-        let keys: Vec<&str> = path.iter().map(|(_, key)| *key).collect();
         let Some((key, value)) = line.trim().split_once(':') else { continue };
-        match (&keys[..], key) {
-            (["env", ..], _) => found[0].extend(variables(line, key, value)),
-            (["servers", "web", "env", ..], _) => found[1].extend(variables(line, key, value)),
-            (["servers", "web"], "cmd") => command = value.trim().to_string(),
+        path.push((indent, key));
+        let keys: Vec<&str> = path.iter().map(|(_, key)| *key).collect();
+        match &keys[..] {
+            ["env", first, ..] if *first != "tags" => found[0].extend(variables(line, key, value)),
+            ["servers", role, "env", _, ..] if *role == primary => {
+                found[1].extend(variables(line, key, value));
+            }
+            ["servers", role, "cmd"] if *role == primary => command = value.trim().to_string(),
             _ => {}
         }
-        path.push((indent, key));
     }
     Said { variables: found.concat(), command, ..Said::default() }
 }

@@ -5,9 +5,9 @@
 use super::said::Pair;
 
 /// Commands that name others without starting them.
-const SPEAK: [&str; 12] = [
-    "echo", "printf", "mkdir", "pip", "pip3", "gem", "apt-get", "pkill", "killall", "chown", "rm",
-    "which",
+const SPEAK: [&str; 13] = [
+    "cd", "echo", "printf", "mkdir", "pip", "pip3", "gem", "apt-get", "pkill", "killall", "chown",
+    "rm", "which",
 ];
 
 /// Words behind which a command's variables may stand: `env A=1 puma`.

@@ -2,6 +2,7 @@ use crate::terms::{FlagPlace, PlanSource, PlannedGoal, PlannedValue};
 use std::fs;
 
 use super::*;
+use crate::plan::Invoker;
 use crate::report::Language;
 use crate::report::planned;
 
@@ -458,6 +459,11 @@ fn a_server_that_the_app_configures_is_found_in_the_app() {
     let missing = Surroundings { program_folders: Vec::new(), ..here.surroundings.clone() };
     let error = resolve(&Typed::default(), &missing).unwrap_err().to_string();
     assert!(error.starts_with("puma is not in any folder of PATH"), "{error}");
+    let invoker = Invoker { uid: 0, sudo_uid: Some(1000) };
+    let below_sudo = Surroundings { invoker, ..missing };
+    let error = resolve(&Typed::default(), &below_sudo).unwrap_err().to_string();
+    assert!(error.contains("type `sudo env \"PATH=$PATH\"` in place of `sudo`"), "{error}");
+    assert!(error.contains("else install it: `gem install puma`"), "{error}");
 }
 
 #[test]

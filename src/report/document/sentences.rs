@@ -3,12 +3,15 @@
 //! In: a [`Story`] and a [`Language`]. Out: unescaped plain text. What is said is decided here, and
 //! how it is said in `wording`. Computes only, and judges nothing.
 
+use std::collections::BTreeMap;
+
 use super::{front, held, knobs, names, soak, used};
 use crate::report::figures;
 use crate::report::story::{GoalLatency, NoFigure, Story};
 use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
 use crate::terms::{
-    CurrentSetting, Decision, LimitKind, Offered, SessionState, TrialFailure, TrialPurpose,
+    BootAdvice, CurrentSetting, Decision, LimitKind, LoadSummary, Offered, ReplyAdvice,
+    SessionState, TrialFailure, TrialPurpose, commonest_failure,
 };
 
 /// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
@@ -221,11 +224,37 @@ pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
         return when_undecided(story, language);
     }
     let mut ways: Vec<String> = unloaded_way_out(story, say).into_iter().collect();
-    if story.trials.iter().any(|trial| trial.valid && trial.summary.failed_share() > 0.0) {
-        ways.push(say.way_out(&WayOut::SeeErrors));
-    }
+    ways.extend(why_requests_fail(story, language));
     ways.push(say.way_out(&WayOut::AskForLess));
     ways
+}
+
+/// A way out for the requests that failed, and a second one where the app limits its rate.
+fn why_requests_fail(story: &Story, language: Language) -> Vec<String> {
+    let valid = || story.trials.iter().filter(|trial| trial.valid).map(|trial| &trial.summary);
+    if valid().all(|summary| summary.failed_share() <= 0.0) {
+        return Vec::new();
+    }
+    let status = commonest_status(valid());
+    let see = language.phrases().way_out(&WayOut::SeeErrors { status });
+    let lift = BootAdvice::Reply(ReplyAdvice::LiftRateLimit { limits: Vec::new() });
+    let lift = (status == Some(429)).then(|| language.say_fact(&lift));
+    [see].into_iter().chain(lift).collect()
+}
+
+/// The status with which most of the failed requests of these loads were answered; `None`: with
+/// none, or more of them got no reply.
+fn commonest_status<'a>(loads: impl Iterator<Item = &'a LoadSummary>) -> Option<u16> {
+    let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
+    let mut unanswered = 0;
+    for load in loads {
+        unanswered += load.errors.total();
+        for (status, count) in &load.status {
+            let Ok(status) = status.parse() else { continue };
+            *counts.entry(status).or_default() += count;
+        }
+    }
+    commonest_failure(&counts).filter(|status| counts[status] >= unanswered)
 }
 
 /// What kept trials from counting comes first: with more time it would do so again.
@@ -317,7 +346,7 @@ pub fn predictions_scored(story: &Story, language: Language) -> Option<String> {
 mod tests {
     use super::*;
     use crate::terms::{BootFailure, BootFailureKind, Limit, SessionError, Settings, Stated, Task};
-    use crate::terms::{Configuration, GoalSummary, LoadSummary};
+    use crate::terms::{Configuration, ErrorCounts, GoalSummary};
     use crate::terms::{CpuBusy, Note, SearchNote, Slots, WaitingEvidence};
     use crate::terms::{PredictedLimit, Prediction, WindowLatency};
 
@@ -501,6 +530,22 @@ mod tests {
         let story = Story { state: SessionState::Done, boot_failures, ..Story::default() };
         assert!(headline(&story, Language::English).starts_with("The server did not start"));
         assert_eq!(ways_out(&story, Language::English), ["set SECRET_KEY_BASE"]);
+    }
+
+    #[test]
+    fn requests_that_fail_are_told_by_what_most_of_them_were_answered_with() {
+        let load = |counts: &[(&str, u64)], timeout| {
+            let status = counts.iter().map(|(status, count)| (status.to_string(), *count));
+            let errors = ErrorCounts { timeout, ..ErrorCounts::default() };
+            LoadSummary { status: status.collect(), errors, ..LoadSummary::default() }
+        };
+        let of = |loads: &[LoadSummary]| commonest_status(loads.iter());
+        let limited = load(&[("200", 900), ("429", 60), ("503", 50)], 0);
+        let broken = load(&[("200", 900), ("503", 20)], 0);
+        assert_eq!(of(std::slice::from_ref(&limited)), Some(429));
+        assert_eq!(of(&[limited, broken.clone()]), Some(503));
+        assert_eq!(of(&[broken, load(&[], 21)]), None);
+        assert_eq!(of(&[load(&[("200", 900)], 0)]), None);
     }
 
     #[test]

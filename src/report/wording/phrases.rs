@@ -144,11 +144,22 @@ pub enum WayOut<'a> {
     TakeUpAgain,
     LetItEnd,
     FindWhatEndsIt,
-    Mend { reason: &'a str },
+    Mend {
+        reason: &'a str,
+    },
     AskDoctor,
     MoreTime,
-    FasterApp { alone: &'a str, quantile: &'a str, goal: &'a str, has_threads: bool },
-    SeeErrors,
+    FasterApp {
+        alone: &'a str,
+        quantile: &'a str,
+        goal: &'a str,
+        has_threads: bool,
+    },
+    /// `status`: what most of the requests that failed were answered with; `None`: there is none,
+    /// or more got no reply.
+    SeeErrors {
+        status: Option<u16>,
+    },
     AskForLess,
 }
 

@@ -2,7 +2,8 @@
 # entry, the app's configuration file or an empty word, and flags that are kept.
 
 # Every variable by which these are set by convention, each with a number of its own: a number that
-# turns up in the settings shows which variable they follow.
+# turns up in the settings shows which variable they follow. Those that the settings name themselves
+# are tried too.
 WORKERS = {
     "WEB_CONCURRENCY": 31, "GUNICORN_WORKERS": 37, "GUNICORN_PROCESSES": 41, "WORKERS": 43,
     "WEB_WORKERS": 47, "GUNICORN_WORKER_COUNT": 53, "MAX_WORKERS": 59,
@@ -40,16 +41,23 @@ def load_settings():
     return Loader("%(prog)s", prog="gunicorn").cfg
 
 
-def obeyed():
-    os.environ.update({name: str(number) for name, number in {**WORKERS, **THREADS}.items()})
+def obeyed(named):
+    """`named`: variables beside those by convention."""
+    names = sorted(set(named) - set(WORKERS) - set(THREADS))
+    others = {name: number for number, name in enumerate(names, 101)}
+    workers, threads = {**WORKERS, **others}, {**THREADS, **others}
+    os.environ.update({name: str(number) for name, number in {**workers, **threads}.items()})
     settings = load_settings()
-    return [variable_of(WORKERS, settings.workers), variable_of(THREADS, settings.threads)]
+    return [variable_of(workers, settings.workers), variable_of(threads, settings.threads)]
 
 
 def inspect():
-    entry = sys.argv[1]
-    # Before gunicorn is loaded, which reads a variable at that moment.
-    workers, threads = ask_apart(obeyed) or [None, None]
+    entry, config = sys.argv[1:3]
+    # Before gunicorn is loaded, which reads a variable at that moment. One of those that the file
+    # names may be a switch that changes everything, so what is found without them comes first.
+    usual = ask_apart(lambda: obeyed([])) or [None, None]
+    others = ask_apart(lambda: obeyed(variables_in(config))) or [None, None]
+    workers, threads = [one or other for one, other in zip(usual, others)]
     settings = load_settings()
     import gunicorn
 
@@ -69,6 +77,7 @@ def inspect():
         "files": [path for path in logs if path and path != "-"],
         "is_tls": bool(settings.is_ssl),
         "is_debugging": is_django_debugging(entry),
+        "is_django_wsgi": "get_wsgi_application(" in module_text(entry),
         "obeys_workers": workers,
         "obeys_threads": threads,
         "gunicorn": gunicorn.__version__,

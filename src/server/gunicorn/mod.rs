@@ -48,6 +48,7 @@ const ABOUT: About = About {
         ..FlagNames::NONE
     },
     knobs: Knobs { usual_file: Some(settings::USUAL_FILE), list: KNOBS },
+    worker_timeout: Some("timeout"),
     causes: python::failure::CAUSES,
     ..About::NONE
 };
@@ -221,7 +222,7 @@ fn overlay(Launch { app, listen, .. }: Launch<'_>) -> String {
 mod tests {
     use super::*;
     use crate::server::Flags;
-    use crate::server::tests::{assert_roles, on_port};
+    use crate::server::tests::{assert_roles, on_port, on_socket};
 
     fn app() -> App {
         App {
@@ -319,6 +320,38 @@ mod tests {
             assert_eq!(Gunicorn.is_event_loop(expected), !expected, "{kind}");
         }
         assert!(Gunicorn.has_threads(&app()));
+    }
+
+    #[test]
+    fn workers_of_uvicorns_are_ready_once_the_app_has_started_up() {
+        let asgi = App::new("/srv/shop", Framework::Asgi, "main:app");
+        let recipe = on_socket(&Gunicorn, &asgi, 1, 1);
+        let config = "KNOWN_SETTINGS = []\nclass Config:\n    set = None\n";
+        let server = "class Server:\n    started = False\n    async def startup(self):\n        \
+                      self.started = True\n";
+        let script = "import asyncio, os\nfrom sweetspot_gunicorn import post_worker_init\n\
+                      from uvicorn.server import Server\n\
+                      class Sync: pid = 7\nclass UvicornWorker: pid = 8\n\
+                      class Own(UvicornWorker): pid = 9\n\
+                      post_worker_init(Sync())\npost_worker_init(Own())\n\
+                      os.write(2, b'starts up\\n')\nasyncio.run(Server().startup())\n";
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("gunicorn/__init__.py", ""),
+            ("gunicorn/config.py", config),
+            ("uvicorn/__init__.py", ""),
+            ("uvicorn/server.py", server),
+            (OVERLAY, recipe.files[0].1.as_str()),
+            ("run.py", script),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let mut python = std::process::Command::new("python3");
+        let said = python.arg("run.py").current_dir(folder.path()).output().unwrap().stderr;
+        let expected = "sweetspot: worker 7 is ready\nstarts up\nsweetspot: worker 9 is ready\n";
+        assert_eq!(String::from_utf8(said).unwrap(), expected);
     }
 
     #[test]

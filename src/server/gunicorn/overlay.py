@@ -76,10 +76,27 @@ sweetspot_own_init = globals().get("post_worker_init")
 sweetspot_own_exit = globals().get("child_exit")
 
 
+def sweetspot_say_when_started(worker):
+    # uvicorn's workers start the app up after this, each in an event loop of its own.
+    from uvicorn.server import Server
+
+    usual_startup = Server.startup
+
+    async def startup(server, *arguments, **names):
+        await usual_startup(server, *arguments, **names)
+        if server.started:
+            sweetspot_say("worker %d is ready" % worker.pid)
+
+    Server.startup = startup
+
+
 def post_worker_init(worker):
     if sweetspot_own_init is not None:
         sweetspot_own_init(worker)
-    sweetspot_say("worker %d is ready" % worker.pid)
+    if any(kind.__name__ == "UvicornWorker" for kind in type(worker).__mro__):
+        sweetspot_say_when_started(worker)
+    else:
+        sweetspot_say("worker %d is ready" % worker.pid)
 
 
 def child_exit(server, worker):

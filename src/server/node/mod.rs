@@ -148,6 +148,7 @@ mod tests {
     use super::*;
     use crate::server::tests::{assert_roles, on_port, on_socket};
     use crate::server::{self, Ports};
+    use crate::terms::NodeRemark;
 
     fn app() -> App {
         App::new("/srv/shop", Framework::Node, "server.js")
@@ -179,6 +180,15 @@ mod tests {
         assert!(primary.contains("const NUMBER = 3;"), "{primary}");
     }
 
+    fn inspected(app: &App) -> Inspection {
+        let command = Node.inspect(app).unwrap();
+        let mut process = std::process::Command::new(&command.arguments[0]);
+        process.args(&command.arguments[1..]).current_dir(&command.folder);
+        process.env_remove("WEB_CONCURRENCY");
+        let printed = String::from_utf8(process.output().unwrap().stdout).unwrap();
+        Node.read_inspection(app, &printed).unwrap()
+    }
+
     #[test]
     fn todays_workers_are_those_that_a_cluster_makes_without_the_variable() {
         let folder = tempfile::tempdir().unwrap();
@@ -192,14 +202,54 @@ mod tests {
         ] {
             let text = format!("const cluster = require('cluster');\nconst count = {count};\n");
             std::fs::write(folder.path().join("server.js"), text).unwrap();
-            let command = Node.inspect(&app).unwrap();
-            let mut process = std::process::Command::new(&command.arguments[0]);
-            process.args(&command.arguments[1..]).current_dir(&command.folder);
-            process.env_remove("WEB_CONCURRENCY");
-            let printed = String::from_utf8(process.output().unwrap().stdout).unwrap();
-            let current = Node.read_inspection(&app, &printed).unwrap().current;
+            let current = inspected(&app).current;
             assert_eq!(current, Configuration::new(workers, 1).unwrap(), "{count}");
         }
+    }
+
+    #[test]
+    fn a_cluster_that_a_module_of_the_apps_own_makes_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = App::new(folder.path(), Framework::Node, "server.js");
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        let asks = "const cluster = require('node:cluster');\nlog(cluster.isWorker);\n";
+        let follows = "cluster.fork(process.env.WEB_CONCURRENCY || 3);\n";
+        for (module, workers, variable) in [
+            (asks.to_string(), 1, None),
+            (format!("{asks}for (const count of '12') cluster.fork(count);\n"), 1, None),
+            (format!("{asks}{follows}"), 3, Some("WEB_CONCURRENCY")),
+        ] {
+            for (name, text) in [
+                ("server.js", "import run from './src/app.js';\n"),
+                ("src/app.js", "const { start } = require(\"./workers\");\n"),
+                ("src/workers.js", module.as_str()),
+            ] {
+                std::fs::write(folder.path().join(name), text).unwrap();
+            }
+            let inspection = inspected(&app);
+            assert_eq!(inspection.current, Configuration::new(workers, 1).unwrap(), "{module}");
+            assert_eq!(inspection.obeys.workers.as_deref(), variable, "{module}");
+            let one_process = NodeRemark::OneProcessToday.into();
+            assert_eq!(inspection.remarks.contains(&one_process), module == asks, "{module}");
+        }
+    }
+
+    #[test]
+    fn of_a_cluster_that_a_package_makes_one_worker_is_left_where_one_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = App::new(folder.path(), Framework::Node, "server.js");
+        let package = folder.path().join("node_modules/clustered");
+        std::fs::create_dir_all(&package).unwrap();
+        let text = "const cluster = require('cluster');\nif (cluster.isWorker) process.exit();\n\
+                    const made = [1, 2, 3].map(() => cluster.fork().id);\n\
+                    console.log(new Set(made).size);\n";
+        std::fs::write(package.join("index.js"), text).unwrap();
+        std::fs::write(folder.path().join("server.js"), "require('clustered');\n").unwrap();
+        let (name, primary) = &on_port(&Node, &app, 1, 1).files[1];
+        std::fs::write(folder.path().join(name), primary).unwrap();
+        let mut node = std::process::Command::new("node");
+        let printed = node.arg(name).current_dir(folder.path()).output().unwrap().stdout;
+        assert_eq!(String::from_utf8(printed).unwrap(), "1\n");
     }
 
     #[test]

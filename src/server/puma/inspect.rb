@@ -1,7 +1,8 @@
 # Prints what Puma's own loader makes of the app's settings, as one line of JSON after a mark, and
 # starts nothing. The file to load is the first argument, when there is one.
 # Every variable by which workers and threads are set by convention, each with a number of its own:
-# a number that turns up in the settings shows which variable they follow.
+# a number that turns up in the settings shows which variable they follow. Those that the settings
+# name themselves are tried too.
 WORKERS = { "WEB_CONCURRENCY" => 31 }
 MIN_THREADS = { "RAILS_MIN_THREADS" => 11, "PUMA_MIN_THREADS" => 13, "MIN_THREADS" => 17 }
 MAX_THREADS = { "RAILS_MAX_THREADS" => 41, "PUMA_MAX_THREADS" => 43, "MAX_THREADS" => 47 }
@@ -15,16 +16,22 @@ def load_settings
   configuration.options
 end
 
-# Of the plugins that the settings load, those that do something beside serving, such as a job
-# runner; the others are Puma's own.
+# The plugins that the settings load.
 def plugins
-  Puma::Plugins.instance_variable_get(:@plugins).keys.map(&:to_s) - %w[tmp_restart systemd]
+  Puma::Plugins.instance_variable_get(:@plugins).keys.map(&:to_s)
+end
+
+# Those that they would load if a variable were set, each with that variable.
+def plugins_off(text)
+  # Where it is compared with a value, that one is not known.
+  waits = /^\s*plugin[\s(]+[:"'](\w+)["']?\)?\s+if\s+ENV(?:\.\w+\??)?[\[(]["'](\w+)["'](?!.*=)/
+  switched = text.scan(waits)
+  switched.reject { |name, _variable| plugins.include?(name) }
 end
 
 # Sidekiq as the settings start it in each worker, in a block that has not run yet.
-def embedded
-  file = [ARGV[0], "config/puma.rb"].compact.find { |name| File.file?(name) }
-  file && File.read(file).include?("configure_embed") ? ["sidekiq"] : []
+def embedded(text)
+  text.include?("configure_embed") ? ["sidekiq"] : []
 end
 
 # Action Cable's channels, but for those that all others are made of.
@@ -32,17 +39,24 @@ def channels
   Dir.glob("app/channels/**/*_channel.rb").length
 end
 
-def obeyed
-  [WORKERS, MIN_THREADS, MAX_THREADS].each do |variables|
+# `named`: variables beside those by convention.
+def obeyed(named)
+  named -= [WORKERS, MIN_THREADS, MAX_THREADS].flat_map(&:keys)
+  least, others = named.partition { |name| name.include?("MIN") }
+  others = numbered(others)
+  workers, most = WORKERS.merge(others), MAX_THREADS.merge(others)
+  # Puma takes no least number above the most.
+  least = MIN_THREADS.merge(numbered(least, 18))
+  [workers, least, most].each do |variables|
     variables.each { |name, number| ENV[name] = number.to_s }
   end
   options = load_settings
   min_threads = options[:min_threads].to_i
   {
-    "workers" => WORKERS.key(options[:workers].to_i),
-    "max_threads" => MAX_THREADS.key(options[:max_threads].to_i),
+    "workers" => workers.key(options[:workers].to_i),
+    "max_threads" => most.key(options[:max_threads].to_i),
     # Often the same variable as for the most.
-    "min_threads" => MIN_THREADS.merge(MAX_THREADS).key(min_threads),
+    "min_threads" => least.merge(most).key(min_threads),
     "min_threads_else" => min_threads,
   }
 end
@@ -53,7 +67,7 @@ print_inspection_of("puma") do
   require "puma/const"
 
   settle_environment("APP_ENV", "RACK_ENV", "RAILS_ENV")
-  obeys = ask_apart { obeyed }
+  obeys = ask_for_variables(own_variables) { |named| obeyed(named) }
   options = load_settings
   {
     "workers" => options[:workers].to_i,
@@ -64,7 +78,9 @@ print_inspection_of("puma") do
     "preload_is_off" => options.file_options[:preload_app] == false,
     "environment" => options[:environment].to_s,
     "obeys" => obeys,
-    "plugins" => plugins + embedded,
+    # What does something beside serving, such as a job runner; these two are Puma's own.
+    "plugins" => plugins - %w[tmp_restart systemd] + embedded(own_text),
+    "plugins_off" => plugins_off(own_text),
     "channels" => channels,
     "binds" => options[:binds] || [],
     "puma" => Puma::Const::PUMA_VERSION,

@@ -23,6 +23,9 @@ struct Options {
     /// By name; Puma's own are left out, and a job runner that the settings start counts.
     #[serde(default)]
     plugins: Vec<String>,
+    /// Those that are not loaded, each with the variable that would have it loaded.
+    #[serde(default)]
+    plugins_off: Vec<(String, String)>,
     /// Of Action Cable.
     #[serde(default)]
     channels: u32,
@@ -84,6 +87,10 @@ fn remarks(app: &App, options: &Options, current: Configuration) -> Vec<Remark> 
     if !options.plugins.is_empty() {
         remarks.push(RubyRemark::PluginsRun { names: options.plugins.clone() }.into());
     }
+    remarks.extend(options.plugins_off.iter().map(|(plugin, variable)| {
+        let (plugin, variable) = (plugin.clone(), variable.clone());
+        Remark::from(RubyRemark::PluginOff { plugin, variable })
+    }));
     if options.channels > 0 {
         remarks.push(RubyRemark::ChannelsWithoutClients { channels: options.channels }.into());
     }
@@ -133,7 +140,8 @@ mod tests {
         let inspection = read(&printed(
             "{\"workers\":0,\"min_threads\":0,\"max_threads\":5,\"preload\":false,\
              \"environment\":\"staging\",\"plugins\":[\"solid_queue\"],\"channels\":2,\
-             \"puma\":\"6.4.2\",\"ruby\":\"ruby 3.3.0\"}",
+             \"plugins_off\":[[\"mailer\",\"MAILER_IN_PUMA\"]],\"puma\":\"6.4.2\",\
+             \"ruby\":\"ruby 3.3.0\"}",
         ))
         .unwrap();
         assert_eq!(inspection.current, Configuration::new(1, 5).unwrap());
@@ -144,6 +152,8 @@ mod tests {
                 "single mode",
                 "'staging'",
                 "solid_queue runs",
+                "mailer is not loaded",
+                "--env MAILER_IN_PUMA=1",
                 "Action Cable may serve 2 channels",
             ],
         );

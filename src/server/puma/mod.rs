@@ -49,6 +49,7 @@ const ABOUT: About = About {
     // Before 5.5 the latter.
     serving_threads: &["puma srv tp", "puma threadpool"],
     listening_threads: &["puma srv", "puma server"],
+    worker_timeout: Some("worker_boot_timeout"),
     causes: rack::failure::CAUSES,
     ..About::NONE
 };
@@ -164,8 +165,10 @@ fn environment(launch: Launch<'_>) -> BTreeMap<String, String> {
     let mut set = |name: &str, value: String| {
         env.insert(name.to_string(), value);
     };
-    set("WEB_CONCURRENCY", workers_as_typed(configuration));
-    for prefix in ["", "RAILS_", "PUMA_"] {
+    for name in ["WEB_CONCURRENCY", "HANAMI_WEB_CONCURRENCY", "PUMA_WORKERS"] {
+        set(name, workers_as_typed(configuration));
+    }
+    for prefix in ["", "RAILS_", "PUMA_", "HANAMI_"] {
         set(&format!("{prefix}MIN_THREADS"), configuration.threads.to_string());
         set(&format!("{prefix}MAX_THREADS"), configuration.threads.to_string());
     }
@@ -210,6 +213,8 @@ mod tests {
         for name in ["RAILS_MAX_THREADS", "RAILS_MIN_THREADS", "MAX_THREADS", "PUMA_MIN_THREADS"] {
             assert_eq!(env[name], "3", "{name}");
         }
+        assert_eq!(env["HANAMI_WEB_CONCURRENCY"], "4");
+        assert_eq!(env["HANAMI_MAX_THREADS"], "3");
         assert_eq!(env["PORT"], "4000");
         assert_eq!(env["RAILS_ENV"], "production");
     }

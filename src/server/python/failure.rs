@@ -33,8 +33,13 @@ pub const CAUSES: &Causes = &[
             "pymongo.errors.ServerSelectionTimeoutError",
         ],
     ),
+    // As Django says it, then django-environ and python-decouple.
+    (AssetsMissing, &["Missing staticfiles manifest entry"]),
+    (VariableMissing, &["ImproperlyConfigured: Set the ", "Declare it as envvar"]),
     // A worker class in a package of its own.
     (NotInstalled, &["worker requires gevent", "worker requires eventlet"]),
+    // gunicorn's master says it. What made the worker late comes first.
+    (WorkerTimeout, &["WORKER TIMEOUT"]),
 ];
 
 #[cfg(test)]
@@ -63,6 +68,15 @@ mod tests {
             ("ModuleNotFoundError: No module named 'gunicorn'", NotInstalled),
             ("ModuleNotFoundError: No module named 'gunicorn.app'", NotInstalled),
             ("RuntimeError: gevent worker requires gevent 1.4 or higher", NotInstalled),
+            ("[2026-11-21 04:00:00 +0000] [71] [CRITICAL] WORKER TIMEOUT (pid:72)", WorkerTimeout),
+            ("ValueError: Missing staticfiles manifest entry for 'shop/a.css'", AssetsMissing),
+            (
+                "django.core.exceptions.ImproperlyConfigured: Set the DATABASE_URL environment \
+                 variable",
+                VariableMissing,
+            ),
+            ("KeyError: 'DATABASE_URL'", VariableMissing),
+            ("KeyError: 'name'", Exited),
             ("ModuleNotFoundError: No module named 'shop'", Exited),
             ("Failed to find attribute 'application' in 'shop'.", Exited),
             ("", Exited),

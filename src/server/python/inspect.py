@@ -39,20 +39,36 @@ def ask_apart(answer):
     return json.loads(text) if text else None
 
 
+def variables_in(path):
+    """What a file has in quotation marks that sounds like a variable for workers or threads."""
+    sounds = r"[\"'](\w*(?:WORKER|THREAD|CONCURRENCY|PROCESS)\w*)[\"']"
+    return re.findall(sounds, text_of(path))
+
+
 def variable_of(numbers, value):
     """The variable that was given this number."""
     return next((name for name, number in numbers.items() if number == value), None)
 
 
-def is_django_debugging(entry):
-    """Does the text of Django's settings say DEBUG = True? Nothing is loaded."""
+def text_of(path):
+    """The text of a file, empty where it cannot be read."""
     try:
-        with open(entry.partition(":")[0].replace(".", "/") + ".py") as file:
-            named = re.search(r"DJANGO_SETTINGS_MODULE[\"']\s*,\s*[\"']([\w.]+)", file.read())
-        with open(named.group(1).replace(".", "/") + ".py") as file:
-            return bool(re.search(r"^DEBUG\s*=\s*True\b", file.read(), re.M))
-    except (OSError, AttributeError, UnicodeDecodeError):
-        return False
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def module_text(entry):
+    """The text of the module that an entry of the app's own folder names. Nothing is loaded."""
+    return text_of(entry.partition(":")[0].replace(".", "/") + ".py")
+
+
+def is_django_debugging(entry):
+    """Does the text of Django's settings say DEBUG = True?"""
+    named = re.search(r"DJANGO_SETTINGS_MODULE[\"']\s*,\s*[\"']([\w.]+)", module_text(entry))
+    settings = module_text(named.group(1)) if named else ""
+    return bool(re.search(r"^DEBUG\s*=\s*True\b", settings, re.M))
 
 
 def print_inspection(server, answer):

@@ -36,6 +36,16 @@ pub const CAUSES: &Causes = &[
             "Sequel::DatabaseConnectionError",
         ],
     ),
+    // As Propshaft and Sprockets say it.
+    (
+        AssetsMissing,
+        &[
+            "Propshaft::MissingAssetError",
+            "' was not found in the load path",
+            "is not present in the asset pipeline",
+            "was not declared to be precompiled",
+        ],
+    ),
     (
         NotInstalled,
         &[
@@ -49,6 +59,8 @@ pub const CAUSES: &Causes = &[
             "can't find gem bundler",
         ],
     ),
+    // Puma's master says it. What made the worker late comes first.
+    (WorkerTimeout, &["failed to boot within "]),
 ];
 
 #[cfg(test)]
@@ -83,6 +95,22 @@ mod tests {
                 NotInstalled,
             ),
             ("bundler: command not found: puma", NotInstalled),
+            (
+                "! Terminating timed out worker (Worker 0 failed to boot within 60 seconds): 72",
+                WorkerTimeout,
+            ),
+            (
+                "! Terminating timed out worker (Worker 0 failed to check in within 60 seconds): 7",
+                Exited,
+            ),
+            (
+                "ActionView::Template::Error (The asset 'application.css' was not found in the \
+                 load path.):",
+                AssetsMissing,
+            ),
+            ("app.rb:1:in `fetch': key not found: \"DATABASE_URL\" (KeyError)", VariableMissing),
+            ("app.rb:1:in `fetch': key not found: \"HTTP_X_SHOP\" (KeyError)", Exited),
+            ("app.rb:1:in `fetch': key not found: :name (KeyError)", Exited),
             ("config.ru:1:in `block in <main>': boom (RuntimeError)", Exited),
             ("cannot load such file -- pumice (LoadError)", Exited),
             ("bundler: command not found: unicorn", Exited),

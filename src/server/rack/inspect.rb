@@ -11,6 +11,22 @@ def own_addresses(addresses)
   addresses.map(&:to_s).reject { |address| address.end_with?(ANY_PORT) }
 end
 
+# The text of the app's own settings, as bytes, which need not fit the locale; empty without any.
+def own_text
+  ARGV[0] && File.file?(ARGV[0]) ? File.binread(ARGV[0]) : ""
+end
+
+# What the app's own settings have between quotation marks that sounds like a variable for workers
+# or threads.
+def own_variables
+  own_text.scan(/["'](\w*(?:WORKER|THREAD|CONCURRENCY|PROCESS)\w*)["']/).flatten.uniq
+end
+
+# Each with a number of its own, which settings rarely hold by themselves.
+def numbered(names, first = 101)
+  names.each_with_index.to_h { |name, index| [name, first + index] }
+end
+
 # What the block gives, asked in a process of its own, so that settings that have been loaded once
 # don't get in the way, with nothing printed. Nil when the settings don't load there.
 def ask_apart
@@ -30,6 +46,15 @@ def ask_apart
   text = answer.read
   Process.wait(child)
   JSON.parse(text) unless text.empty?
+end
+
+# What the block finds that settings follow: of the variables that are usual alone, then also of
+# those that the settings name. One of these may be a switch that changes everything, or be refused
+# with a number in it: what was found without them comes first. Nil where the settings load in
+# neither case.
+def ask_for_variables(named)
+  found = [[], named].uniq.filter_map { |others| ask_apart { yield others } }
+  found.reduce { |first, second| first.merge(second) { |_name, one, other| one || other } }
 end
 
 # The environment that the first of these variables names, in production unless one does; all of them

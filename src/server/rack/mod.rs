@@ -101,9 +101,15 @@ pub fn production(Launch { app, listen, scratch, .. }: Launch<'_>) -> BTreeMap<S
     env
 }
 
-/// A path as it stands between double quotes in Ruby.
+/// A path as it stands between double quotes in Ruby, in ASCII: files of settings are read in the
+/// locale's encoding, which may know nothing else.
 pub fn quoted(path: &Path) -> String {
-    text(path).replace('\\', "\\\\").replace('"', "\\\"").replace('#', "\\#")
+    let written = |c: char| match c {
+        '\\' | '"' | '#' => format!("\\{c}"),
+        _ if c.is_ascii() => c.to_string(),
+        _ => c.escape_unicode().to_string(),
+    };
+    text(path).chars().map(written).collect()
 }
 
 #[cfg(test)]
@@ -112,6 +118,20 @@ mod tests {
     use crate::server::Adapter;
     use crate::server::puma::Puma;
     use crate::terms::SettingsError;
+
+    #[test]
+    fn a_path_is_read_by_ruby_as_it_is_in_every_locale() {
+        let folder = tempfile::tempdir().unwrap();
+        let (settings, path) = (folder.path().join("overlay.rb"), "/srv/Läden/ア\"b\\#{c}");
+        let text = format!("print \"{}\"\n", quoted(Path::new(path)));
+        std::fs::write(&settings, text).unwrap();
+        // As servers load them.
+        let load = "instance_eval(File.read(ARGV[0]), ARGV[0])";
+        let mut ruby = std::process::Command::new("ruby");
+        let ruby = ruby.args(["-e", load]).arg(&settings).env("LC_ALL", "C");
+        let printed = String::from_utf8(ruby.output().unwrap().stdout).unwrap();
+        assert_eq!(printed, path);
+    }
 
     #[test]
     fn settings_that_abort_have_failed_with_their_message_and_line() {

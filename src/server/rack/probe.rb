@@ -202,19 +202,20 @@ module SweetspotProbe
       @gvl = nil
     end
 
-    # From the time stamp of whoever took the request in first to now; nil without one that makes
-    # sense. It is in seconds, milliseconds, or still smaller units, since 1970.
+    # From the time stamp of whoever took the request in first to now; nil without one, false where
+    # it makes no sense, as when it was set by a clock that is ahead of ours. It is in seconds,
+    # milliseconds, or still smaller units, since 1970.
     def queue_ns(env)
       stamp = env["HTTP_X_REQUEST_START"]
       return unless stamp
 
       at_s = stamp.delete_prefix("t=").to_f
-      return unless at_s.between?(1e8, 1e20)
+      return false unless at_s.between?(1e8, 1e20)
 
       at_s /= 1000 while at_s > 1e11
       waited_s = Process.clock_gettime(Process::CLOCK_REALTIME) - at_s
       # A stamp in milliseconds may be rounded up.
-      return unless waited_s.between?(-0.01, 3600)
+      return false unless waited_s.between?(-0.01, 3600)
 
       ([waited_s, 0.0].max * 1e9).to_i
     end
@@ -223,7 +224,7 @@ module SweetspotProbe
   # What one process has counted, in nanoseconds but for the numbers of requests.
   class Sums
     # As they are named when they are told.
-    NAMES = %w[requests app_ns cpu_ns probe_ns stamped queue_ns gvl_ns gc_ns].freeze
+    NAMES = %w[requests app_ns cpu_ns probe_ns stamped queue_ns odd_stamps gvl_ns gc_ns].freeze
 
     # Between two tellings: of those that tell much, longer, as the queue of whoever listens is
     # short.
@@ -237,7 +238,7 @@ module SweetspotProbe
     def initialize
       @pid = Process.pid
       @lock = Mutex.new
-      @requests = @app_ns = @cpu_ns = @probe_ns = @stamped = @queue_ns = 0
+      @requests = @app_ns = @cpu_ns = @probe_ns = @stamped = @queue_ns = @odd_stamps = 0
       @gvl_ns = SweetspotProbe.gvl_ns && 0
       @tell_at_ns = 0
       forget_each
@@ -261,6 +262,8 @@ module SweetspotProbe
         if visit.queue_ns
           @stamped += 1
           @queue_ns += visit.queue_ns
+        elsif visit.queue_ns == false
+          @odd_stamps += 1
         end
         note(visit, app_ns, cpu_ns, gvl_ns) if visit.env && @socket
         tell(wall_ns) if wall_ns >= @tell_at_ns
@@ -286,7 +289,9 @@ module SweetspotProbe
 
     def now
       gc_ns = SweetspotProbe.gc_ns
-      [@requests, @app_ns, @cpu_ns, @probe_ns, @stamped, @queue_ns, @gvl_ns, gc_ns].freeze
+      [
+        @requests, @app_ns, @cpu_ns, @probe_ns, @stamped, @queue_ns, @odd_stamps, @gvl_ns, gc_ns,
+      ].freeze
     end
 
     # Never waits. A line that is lost does no harm: the next one holds the same sums, and more.

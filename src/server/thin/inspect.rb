@@ -1,7 +1,8 @@
 # Prints what Thin makes of the app's settings, as one line of JSON after a mark, and starts nothing.
 # The file to load is the first argument, when there is one.
 # Every variable by which workers and threads are set by convention, each with a number of its own: a
-# number that turns up in the settings shows which variable they follow.
+# number that turns up in the settings shows which variable they follow. Those that the settings name
+# themselves are tried too.
 WORKERS = {
   "WEB_CONCURRENCY" => 31, "THIN_SERVERS" => 37, "SERVERS" => 41, "WORKERS" => 43,
 }
@@ -31,11 +32,13 @@ def threads_in(settings)
   settings["threaded"] ? (settings["threadpool_size"] || 20).to_i : 1
 end
 
-# Nil where they follow no variable.
-def obeyed
-  WORKERS.merge(THREADS).each { |name, number| ENV[name] = number.to_s }
+# Nil where they follow no variable. `named`: variables beside those by convention.
+def obeyed(named)
+  others = numbered(named - WORKERS.keys - THREADS.keys)
+  workers, threads = WORKERS.merge(others), THREADS.merge(others)
+  workers.merge(threads).each { |name, number| ENV[name] = number.to_s }
   settings = load_settings
-  { "workers" => WORKERS.key(workers_in(settings)), "threads" => THREADS.key(threads_in(settings)) }
+  { "workers" => workers.key(workers_in(settings)), "threads" => threads.key(threads_in(settings)) }
 end
 
 print_inspection_of("thin") do
@@ -44,7 +47,7 @@ print_inspection_of("thin") do
   require "yaml"
 
   settle_environment("RACK_ENV", "RAILS_ENV", "APP_ENV")
-  obeys = ask_apart { obeyed }
+  obeys = ask_for_variables(own_variables) { |named| obeyed(named) }
   settings = load_settings
   listeners = %w[socket address port].filter_map { |name| settings[name] }
   {

@@ -32,12 +32,15 @@ pub fn seen(question: &Question, file: &Path, instances: u32) -> Result<Seen, Ad
     let cores = question.cores.ok_or(PerfmError::CoresUnknown)?;
     let workers = question.workers.ok_or(PerfmError::WorkersUnknown)?;
     let rows = rows(file)?;
-    let threads = rows.iter().filter_map(|row| row.puma_max_threads).max();
+    let threads = question.threads.or(rows.iter().filter_map(|row| row.puma_max_threads).max());
     let mut times = Times::default();
     let mut sums = Sums { gvl_wait_s: Some(0.0), ..Sums::default() };
     let mut seconds: BTreeMap<i64, RateSeen> = BTreeMap::new();
+    // It writes down what a process has gathered at once: all of that has one time.
+    let mut batches: BTreeMap<&str, u64> = BTreeMap::new();
     for row in &rows {
         let Some((second, request)) = row.request() else { continue };
+        *batches.entry(&row.created_at).or_default() += 1;
         let rate = seconds.entry(second).or_default();
         rate.requests += 1;
         rate.app_s += request.app_s;
@@ -51,8 +54,9 @@ pub fn seen(question: &Question, file: &Path, instances: u32) -> Result<Seen, Ad
     let Some((&first, &last)) = ends.filter(|_| sums.requests > 0) else {
         return Err(PerfmError::NoRows { file: file.to_path_buf() }.into());
     };
+    let threads = threads.ok_or_else(|| PerfmError::ThreadsUnknown { file: file.to_path_buf() })?;
     Ok(Seen {
-        setting: setting(question, workers, threads)?,
+        setting: setting(question, workers, Some(threads))?,
         cores,
         memory: question.memory.unwrap_or(Bytes(u64::MAX)),
         length_s: (last - first + 1) as f64,
@@ -68,6 +72,8 @@ pub fn seen(question: &Question, file: &Path, instances: u32) -> Result<Seen, Ad
             .into_iter()
             .map(|(second, rate)| RateSeen { second: (second - first) as u32, ..rate })
             .collect(),
+        batch: batches.into_values().max(),
+        remarks: Vec::new(),
     })
 }
 
@@ -88,7 +94,8 @@ fn rows(file: &Path) -> Result<Vec<Row>, PerfmError> {
 }
 
 impl Row {
-    /// The second in which it ended, and what it took; `None` where a figure makes no sense.
+    /// The second in which it was written down, and what it took; `None` where a figure makes no
+    /// sense.
     fn request(&self) -> Option<(i64, InsideRequest)> {
         let parts = [self.run_ms, self.idle_ms, self.stall_ms].map(|ms| ms / 1000.0);
         let is_time = |seconds: &f64| seconds.is_finite() && *seconds >= 0.0;
@@ -129,10 +136,14 @@ mod tests {
     }
 
     fn of(text: &str) -> Result<Seen, AdviseError> {
+        asked(&question(), text)
+    }
+
+    fn asked(question: &Question, text: &str) -> Result<Seen, AdviseError> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("rows");
         fs::write(&file, text).unwrap();
-        seen(&question(), &file, 2)
+        seen(question, &file, 2)
     }
 
     const HEAD: &str = "id,gc_ms,run_ms,idle_ms,stall_ms,io_percent,method,controller,action,\
@@ -153,6 +164,20 @@ mod tests {
                         "action": "b", "puma_max_threads": 3, "created_at":
                         "2026-11-01T10:00:00.000Z"}]"#;
         assert_eq!(of(json).unwrap().setting.threads.get(), 3);
+    }
+
+    #[test]
+    fn a_clusters_rows_do_not_say_how_many_threads_a_worker_has() {
+        let row = |second: u32| {
+            format!("1,0.1,10,25.5,4.5,63.7,GET,items,show,,2026-11-01 10:00:0{second},x\n")
+        };
+        let rows = format!("{HEAD}{}{}{}", row(0), row(0), row(9));
+        let error = of(&rows).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("--threads"), "{error}");
+        let said = Question { threads: Some(5), ..question() };
+        let seen = asked(&said, &rows).unwrap();
+        // Two of them were written down at once.
+        assert_eq!((seen.setting.to_string(), seen.batch), ("2 x 5".into(), Some(2)));
     }
 
     #[test]

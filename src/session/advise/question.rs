@@ -54,6 +54,21 @@ pub enum AdviseError {
         .socket.display()
     )]
     NothingTold { length_s: f64, socket: PathBuf },
+    #[error(
+        "nothing was told in {length_s:.0} s of any request by what is watched, process {watched}, \
+         and other processes told of theirs: {}, by the ids that they have for themselves; where \
+         what is watched is something else, such as a proxy in front of the app server, say which \
+         process the app server is, with --pid, or the address at which it listens itself",
+        list(.others)
+    )]
+    OthersTold { length_s: f64, watched: String, others: Vec<u32> },
+    #[error(
+        "the server's processes have loaded a probe of another version, which is not understood; \
+         write it anew with 'sweetspot advise --write-probe {}' (or take the gem of this version), \
+         and start the server again",
+        .folder.display()
+    )]
+    OtherVersion { folder: PathBuf },
     #[error("the server's processes ended before anything was told")]
     Ended,
     #[error(
@@ -72,12 +87,19 @@ impl AdviseError {
 }
 
 /// Said while it watches.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Meanwhile {
-    /// Nothing has been heard yet.
-    Silent { for_s: f64 },
+    /// Nothing has been heard yet but of these processes, which are not watched.
+    Silent { for_s: f64, others: Vec<u32> },
     /// Once a second: since it began, and of how many requests was told.
     Seen { for_s: f64, requests: u64 },
+}
+
+/// Ids that a line has room for.
+fn list(pids: &[u32]) -> String {
+    const MOST: usize = 8;
+    let shown: Vec<String> = pids.iter().take(MOST).map(u32::to_string).collect();
+    shown.join(", ") + if pids.len() > MOST { ", …" } else { "" }
 }
 
 /// What the user said, or else what is seen.
@@ -110,4 +132,10 @@ pub enum PerfmError {
     CoresUnknown,
     #[error("--perfm: say how many workers an instance runs, with --workers")]
     WorkersUnknown,
+    #[error(
+        "{}: no row says how many threads a worker has, as perfm does not know it of a server that \
+         has workers; say it with --threads",
+        .file.display()
+    )]
+    ThreadsUnknown { file: PathBuf },
 }

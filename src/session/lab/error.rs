@@ -35,6 +35,9 @@ pub enum LabError {
         packages.join(" ")
     )]
     Lacks { packages: Vec<String> },
+    /// Each as it is needed, and what is here.
+    #[error("this experiment needs other versions than are here: {}", others.join(", "))]
+    OtherVersions { others: Vec<String> },
 }
 
 /// Why a run has no server, with that server's own last words.

@@ -27,6 +27,10 @@ use crate::trial::{Left, Order, Outcome, Runner};
 pub(in crate::session) const PRODUCTION: [&str; 3] =
     ["RACK_ENV=production", "RAILS_ENV=production", "APP_ENV=production"];
 
+/// So long such a command may take: a repository over a slow link, compiled assets and hundreds of
+/// migrations take minutes.
+pub(in crate::session) const PREPARATION: Duration = Duration::from_secs(1800);
+
 /// The services and the app.
 pub struct Site {
     // Dropped, and so ended, before the services that it uses.
@@ -58,10 +62,7 @@ impl Site {
     ) -> Result<Self, LabError> {
         let surroundings = local::surroundings()
             .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
-        let packages = needs::missing(&lab.definition.needs, &surroundings.program_folders);
-        if !packages.is_empty() {
-            return Err(LabError::Lacks { packages });
-        }
+        needs::check(&lab.definition.needs, &surroundings.program_folders)?;
         let run_as = caller(surroundings.invoker, &surroundings.folder);
         if run_as.is_none() && rustix::process::geteuid().is_root() {
             tell("everything as root: this folder is root's, and nobody called sudo");
@@ -78,7 +79,7 @@ impl Site {
             let words = command.split_whitespace();
             let words = ["env"].into_iter().chain(PRODUCTION).chain(words).map(str::to_string);
             let what = Task::RunSetup { command: command.clone() };
-            services.run(what, words.collect(), folder.clone())?;
+            services.run(what, words.collect(), folder.clone(), PREPARATION)?;
         }
         let (mut app, adapter) = recognised(lab, &folder, &surroundings.program_folders)?;
         app.run_as = run_as;

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::addresses::reachable;
+use super::addresses::{addresses, reachable};
 use super::asked::{FleetAsked, Role};
 use crate::load::shape::{Shape, Stage};
 use crate::load::{self, Address, Length, LoadSpec};
@@ -19,6 +19,7 @@ use crate::terms::{
 /// A load that can begin.
 pub struct Prepared {
     pub(super) url: Url,
+    pub(super) allows_public: bool,
     pub(super) spec: LoadSpec,
     pub(super) fleet: Option<FleetAsked>,
     pub(super) goals: Goals,
@@ -35,13 +36,15 @@ impl Prepared {
         matches!(role, Some(Role::Collect { .. } | Role::Pods(_) | Role::Hosts(_)))
     }
 
-    /// The load as it will be sent, to those addresses where a server listens.
+    /// The load as it will be sent, to those addresses where a server listens. The name is looked
+    /// up again: what it leads to may have been replaced since the load before.
     pub(super) fn to_who_listens(&self) -> LoadSpec {
         // Nothing is started from this process, so nothing inherits the higher limit.
         load::raise_descriptor_limit();
         let mut spec = self.spec.clone();
-        if let Address::Tcp(addresses) = &mut spec.address {
-            *addresses = reachable(std::mem::take(addresses));
+        if let Address::Tcp(known) = &mut spec.address {
+            let found = addresses(&self.url, self.allows_public);
+            *known = reachable(found.unwrap_or_else(|_| std::mem::take(known)));
         }
         spec
     }

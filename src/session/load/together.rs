@@ -34,10 +34,10 @@ pub fn join(prepared: &Prepared, stop: &StopSignal) -> Result<u32, LoadVerbError
     else {
         return Err(LoadVerbError::Usage("it is not asked to join others (--join)".into()));
     };
-    let spec = prepared.to_who_listens();
-    let gate = if *is_own { Gate::of_own(&asked.token) } else { fleet::gate(&spec, asked) };
+    let gate =
+        if *is_own { Gate::of_own(&asked.token) } else { fleet::gate(&prepared.spec, asked) };
     let membership = Membership { collector: collector.clone(), gate, patience: asked.within };
-    Ok(crate::fleet::join(&spec, &membership, stop)?)
+    Ok(crate::fleet::join(&|| prepared.to_who_listens(), &membership, stop)?)
 }
 
 /// Has generators send the load, and adds up what they record.

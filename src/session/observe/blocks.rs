@@ -3,7 +3,7 @@
 //! In: the question, and the time. Out: blocks of both sides, or why there are none.
 
 use super::question::{ObserveError, Question, When};
-use super::range::{Blocks, Range};
+use super::range::{Blocks, OPEN, Range};
 use crate::place::ecs::cloudwatch::time;
 use crate::terms::CompareNote;
 
@@ -29,7 +29,7 @@ pub fn blocks(
                 time(now_s)
             )));
         }
-        if range.to_s > now_s {
+        if range.to_s > now_s && range.to_s != OPEN {
             notes.push(CompareNote::RangeCut { to: time(now_s) });
         }
         let blocks = Range { to_s: range.to_s.min(now_s), ..range }.blocks(block_s);
@@ -53,4 +53,47 @@ pub fn blocks(
         }
     };
     Ok((both, notes))
+}
+
+/// How far what is said of two settings at once holds when somebody looks again; `None` where they
+/// were not there at once. `blocks`: those that were looked at.
+pub fn looking_again(when: When, blocks: Blocks) -> Option<CompareNote> {
+    match when {
+        When::BeforeAfter(..) => None,
+        When::Last(_) => Some(CompareNote::RanAtOnceLately { from: time(blocks.start_s) }),
+        When::Between(_) | When::Whole => Some(CompareNote::RanAtOnce),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::session::observe::question::Source;
+
+    fn asked(when: When) -> Question {
+        Question {
+            source: Source::AccessLogs,
+            a: "a".into(),
+            b: Some("b".into()),
+            when,
+            block: Duration::from_secs(300),
+        }
+    }
+
+    #[test]
+    fn the_range_of_a_first_look_is_told_for_the_next_one() {
+        let now_s = 1_794_787_200 + 10_000;
+        let when = When::Last(Duration::from_secs(3600));
+        let ([first, _], _) = blocks(&asked(when), now_s, None).unwrap();
+        let Some(CompareNote::RanAtOnceLately { from }) = looking_again(when, first) else {
+            panic!("{first:?}");
+        };
+        let again = When::Between(format!("{from}..").parse().unwrap());
+        let ([second, _], notes) = blocks(&asked(again), now_s + 600, None).unwrap();
+        assert_eq!((second.start_s, second.count), (first.start_s, first.count + 2));
+        assert_eq!(notes, [], "an open end is not cut");
+        assert_eq!(looking_again(again, second), Some(CompareNote::RanAtOnce));
+    }
 }

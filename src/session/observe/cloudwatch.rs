@@ -27,6 +27,9 @@ const ASKED: [(&str, &str, &str); 3] = [
     ("requests", "RequestCount", "Sum"),
     ("failed", "HTTPCode_Target_5XX_Count", "Sum"),
 ];
+/// How we know what no target answered, which has another metric for what is behind a balancer (see
+/// [`Balanced::unanswered`]).
+const UNANSWERED: &str = "unanswered";
 /// CloudWatch keeps nothing shorter of it.
 const MINUTE_S: i64 = 60;
 /// Names that are shown where none fits.
@@ -48,6 +51,9 @@ pub fn of_balancer(
     let (a, of_it) = read((Side::A, of_a), both[0])?;
     let (b, of_other) = read((Side::B, of_b), both[1])?;
     notes.extend(of_it.into_iter().chain(of_other));
+    if of_a.is_group || of_b.is_group {
+        notes.push(CompareNote::BalancersOwnErrors);
+    }
     let left_out = UNSEEN.map(|figure| FigureLeftOut::NotAtLoadBalancer { figure }).into();
     Ok((both, Recorded { a, b, left_out, notes }))
 }
@@ -57,6 +63,19 @@ pub fn of_balancer(
 struct Balanced {
     name: String,
     dimensions: Value,
+    /// A target group, and not a whole balancer.
+    is_group: bool,
+}
+
+impl Balanced {
+    /// The metric of requests that no target answered. The 502 and 504 that a balancer makes itself
+    /// are counted of all its groups together; of one only the connections that failed.
+    fn unanswered(&self) -> &'static str {
+        match self.is_group {
+            true => "TargetConnectionErrorCount",
+            false => "HTTPCode_ELB_5XX_Count",
+        }
+    }
 }
 
 /// All that has response times.
@@ -95,12 +114,12 @@ fn of_dimensions(dimensions: &Value) -> Option<Balanced> {
     let each: BTreeMap<&str, &str> =
         each.filter_map(|it| Some((it["Name"].as_str()?, it["Value"].as_str()?))).collect();
     let balancer = each.get("LoadBalancer")?;
-    let name = match (each.get("TargetGroup"), each.len()) {
-        (Some(group), 2) => group,
-        (None, 1) => balancer,
+    let (name, is_group) = match (each.get("TargetGroup"), each.len()) {
+        (Some(group), 2) => (group, true),
+        (None, 1) => (balancer, false),
         _ => return None,
     };
-    Some(Balanced { name: name.to_string(), dimensions: dimensions.clone() })
+    Some(Balanced { name: name.to_string(), dimensions: dimensions.clone(), is_group })
 }
 
 /// By its name, by what CloudWatch calls it (`targetgroup/NAME/ID`, `app/NAME/ID`) or by its ARN.
@@ -128,19 +147,26 @@ fn find<'a>(there: &'a [Balanced], side: Side, name: &str) -> Result<&'a Balance
 
 /// All figures of one side, as `get-metric-data` takes it.
 fn request(of: &Balanced, blocks: Blocks) -> Value {
-    let metrics = ASKED.map(|(id, name, statistic)| Metric {
+    let unanswered = (UNANSWERED, of.unanswered(), "Sum");
+    let metric = |(id, name, statistic)| Metric {
         id,
         namespace: NAMESPACE,
         name,
         dimensions: &of.dimensions,
         statistic,
-    });
+    };
+    let metrics: Vec<Metric<'_>> = ASKED.into_iter().chain([unanswered]).map(metric).collect();
     data_request(&metrics, (blocks.start_s, blocks.end_s()), blocks.block_s)
 }
 
 /// `None`: no request was counted.
 fn observed(answer: &Value, blocks: Blocks) -> Option<Observed> {
     let [p95_s, requests, failed] = ASKED.map(|(id, ..)| values(answer, id, blocks));
+    let unanswered = values(answer, UNANSWERED, blocks);
+    let both = |(one, other): (Option<f64>, Option<f64>)| {
+        one.zip(other).map(|(one, other)| one + other).or(one).or(other)
+    };
+    let failed = failed.into_iter().zip(unanswered).map(both).collect();
     counted::observed(Counted { p95_s, requests, failed }, blocks)
 }
 
@@ -205,6 +231,21 @@ mod tests {
     }
 
     #[test]
+    fn of_a_balancer_its_own_errors_are_asked_for_and_of_a_group_connections() {
+        let blocks = Blocks { start_s: 0, block_s: 300, count: 1 };
+        let there = there();
+        for (name, metric) in
+            [("shop", "HTTPCode_ELB_5XX_Count"), ("web-a", "TargetConnectionErrorCount")]
+        {
+            let asked = request(find(&there, Side::A, name).unwrap(), blocks);
+            let queries = asked["MetricDataQueries"].as_array().unwrap();
+            let last = queries.last().unwrap();
+            assert_eq!((queries.len(), &last["Id"]), (4, &json!(UNANSWERED)));
+            assert_eq!(last["MetricStat"]["Metric"]["MetricName"], metric);
+        }
+    }
+
+    #[test]
     fn values_stand_at_their_blocks_whatever_page_they_came_on() {
         let blocks = Blocks { start_s: 1_794_787_200, block_s: 300, count: 3 };
         let result = |id: &str, minutes: &[u32], values: &[f64]| {
@@ -216,12 +257,13 @@ mod tests {
             result("requests", &[0, 5], &[600.0, 10.0]),
             result("p95", &[0, 5], &[0.12, 0.5]),
             result("failed", &[0], &[6.0]),
+            result("unanswered", &[0, 10], &[3.0, 6.0]),
             json!({"Id": "requests", "Timestamps": [1_794_787_800.0], "Values": [300.0]}),
             result("p95", &[10], &[0.2]),
         ]});
         let seen = observed(&answer, blocks).unwrap().figures;
         assert_eq!(seen[&FigureKind::LatencyP95], [Some(0.12), None, Some(0.2)], "10 are too few");
-        assert_eq!(seen[&FigureKind::Errors], [Some(0.01), Some(0.0), Some(0.0)]);
+        assert_eq!(seen[&FigureKind::Errors], [Some(0.015), Some(0.0), Some(0.02)]);
         assert_eq!(seen[&FigureKind::Throughput], [Some(2.0), Some(10.0 / 300.0), Some(1.0)]);
         assert_eq!(observed(&json!({"MetricDataResults": []}), blocks), None);
     }

@@ -15,7 +15,7 @@ use super::question::{ObserveError, Question, Recorded};
 use super::range::Blocks;
 use crate::http_client::Peer;
 use crate::observe::Observed;
-use crate::terms::{FigureKind, FigureLeftOut, Side};
+use crate::terms::{CompareNote, FigureKind, FigureLeftOut, MetricRead, Side};
 
 /// Distributions of requests' times by the tracers of Rack, Django, Flask, FastAPI, of PHP and
 /// Node, and of Express.
@@ -41,13 +41,15 @@ pub fn of_traces(
     now_s: i64,
 ) -> Result<([Blocks; 2], Recorded), ObserveError> {
     let names = names(named)?;
-    let (both, notes) = blocks(question, now_s, None)?;
+    let (both, mut notes) = blocks(question, now_s, None)?;
     let scope_b = question.b.as_ref().unwrap_or(&question.a);
     let sides = [(Side::A, &question.a, both[0]), (Side::B, scope_b, both[1])];
     for (side, scope, _) in sides {
         check(side, scope)?;
     }
-    let (a, b) = Datadog::new(peer, tell).read_both(sides, &names)?;
+    let ((a, b), metric) = Datadog::new(peer, tell).read_both(sides, &names)?;
+    let read = MetricRead { figure: FigureKind::LatencyP95, metric: metric.clone() };
+    notes.push(CompareNote::MetricsRead { metrics: vec![read] });
     let left_out = UNSEEN.map(|figure| FigureLeftOut::NotInTraces { figure }).into();
     Ok((both, Recorded { a, b, left_out, notes }))
 }
@@ -83,12 +85,12 @@ impl Datadog {
         Self { api: Api { peer, who: "Datadog", hint, tell } }
     }
 
-    /// Both sides by the first operation that both have requests of.
-    fn read_both(
+    /// Both sides by the first operation that both have requests of, and its name.
+    fn read_both<'a>(
         &self,
         [a, b]: [Asked<'_>; 2],
-        names: &[String],
-    ) -> Result<(Observed, Observed), ObserveError> {
+        names: &'a [String],
+    ) -> Result<((Observed, Observed), &'a String), ObserveError> {
         let nothing = |(side, scope, blocks): Asked<'_>| ObserveError::DatadogNothing {
             side,
             scope: scope.clone(),
@@ -99,7 +101,7 @@ impl Datadog {
         for name in names {
             let Some(of_a) = self.read(a, name)? else { continue };
             match self.read(b, name)? {
-                Some(of_b) => return Ok((of_a, of_b)),
+                Some(of_b) => return Ok(((of_a, of_b), name)),
                 None => missing = nothing(b),
             }
         }

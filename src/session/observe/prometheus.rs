@@ -12,6 +12,10 @@ use super::question::ObserveError;
 use super::range::{Blocks, Range};
 use crate::http_client::Peer;
 
+/// A query is asked for so long at once: of weeks together it could take longer than we wait, or
+/// give more points than Prometheus allows.
+const AT_ONCE_S: i64 = 24 * 3600;
+
 /// A Prometheus, and what it remarked so far.
 pub struct Prometheus {
     api: Api,
@@ -74,22 +78,23 @@ impl Prometheus {
 
     /// What a query over the length of a block gives at the end of each.
     pub fn blocks(&self, query: &str, blocks: Blocks) -> Result<Vec<Option<f64>>, ObserveError> {
-        let first = blocks.start_s + blocks.block_s;
-        let data = self.ask(
-            "query_range",
-            &[
-                ("query", query),
-                ("start", &first.to_string()),
-                ("end", &blocks.end_s().to_string()),
-                ("step", &blocks.block_s.to_string()),
-            ],
-        )?;
         let mut values = vec![None; blocks.count];
-        for point in data["result"][0]["values"].as_array().into_iter().flatten() {
-            let at_s = point[0].as_f64().unwrap_or(f64::NAN).round() as i64;
-            // What stands at the end of a block is that block's.
-            if let Some(block) = blocks.index(at_s - blocks.block_s) {
-                values[block] = number(point).filter(|value| value.is_finite());
+        for (first, last) in parts(blocks) {
+            let data = self.ask(
+                "query_range",
+                &[
+                    ("query", query),
+                    ("start", &first.to_string()),
+                    ("end", &last.to_string()),
+                    ("step", &blocks.block_s.to_string()),
+                ],
+            )?;
+            for point in data["result"][0]["values"].as_array().into_iter().flatten() {
+                let at_s = point[0].as_f64().unwrap_or(f64::NAN).round() as i64;
+                // What stands at the end of a block is that block's.
+                if let Some(block) = blocks.index(at_s - blocks.block_s) {
+                    values[block] = number(point).filter(|value| value.is_finite());
+                }
             }
         }
         Ok(values)
@@ -117,6 +122,14 @@ impl Prometheus {
     }
 }
 
+/// The ends of the first and the last block of each part that is asked for at once.
+fn parts(blocks: Blocks) -> impl Iterator<Item = (i64, i64)> {
+    let each = (AT_ONCE_S / blocks.block_s).max(1) as usize;
+    let end = move |block: usize| blocks.start_s + blocks.block_s * block as i64;
+    let firsts = (0..blocks.count).step_by(each);
+    firsts.map(move |first| (end(first + 1), end(blocks.count.min(first + each))))
+}
+
 /// `[time, "value"]`.
 fn number(point: &Value) -> Option<f64> {
     point[1].as_str()?.parse().ok()
@@ -127,6 +140,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_range_is_asked_for_day_by_day_and_each_block_once() {
+        const DAY_S: i64 = 24 * 3600;
+        let blocks = Blocks { start_s: 600, block_s: 300, count: 2 * 288 + 1 };
+        let all: Vec<(i64, i64)> = parts(blocks).collect();
+        let days = [
+            (900, 600 + DAY_S),
+            (900 + DAY_S, 600 + 2 * DAY_S),
+            (900 + 2 * DAY_S, 900 + 2 * DAY_S),
+        ];
+        assert_eq!((all.as_slice(), all[2].1), (days.as_slice(), blocks.end_s()));
+        assert_eq!(parts(Blocks { count: 0, ..blocks }).count(), 0);
+    }
 
     #[test]
     fn an_object_of_somebody_else_is_told_from_a_refusal() {

@@ -12,8 +12,12 @@ use crate::plan::traffic::parse_time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pub from_s: i64,
+    /// [`OPEN`]: until now.
     pub to_s: i64,
 }
+
+/// The end of a range that has none.
+pub const OPEN: i64 = i64::MAX;
 
 /// Blocks of one length that follow each other; each begins at a multiple of its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +31,7 @@ impl FromStr for Range {
     type Err = String;
 
     /// Reads `2026-11-20..2026-11-27` or `2026-11-20T08:00Z..2026-11-20T20:00Z`; without a zone in
-    /// UTC.
+    /// UTC. Without an end it is until now.
     fn from_str(text: &str) -> Result<Self, String> {
         let example = "write for example 2026-11-16..2026-11-23";
         let (from, to) = text.split_once("..").ok_or_else(|| example.to_string())?;
@@ -36,7 +40,8 @@ impl FromStr for Range {
             let known = nanoseconds.map(|it| it.div_euclid(1_000_000_000));
             known.ok_or_else(|| format!("'{text}' is no time; {example}"))
         };
-        let range = Self { from_s: second(from)?, to_s: second(to)? };
+        let to_s = if to.is_empty() { OPEN } else { second(to)? };
+        let range = Self { from_s: second(from)?, to_s };
         match range.from_s < range.to_s {
             true => Ok(range),
             false => Err(format!("the range is empty: it ends at {to}, and begins at {from}")),
@@ -46,7 +51,8 @@ impl FromStr for Range {
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", time(self.from_s), time(self.to_s))
+        let to = if self.to_s == OPEN { String::new() } else { time(self.to_s) };
+        write!(f, "{}..{to}", time(self.from_s))
     }
 }
 
@@ -94,6 +100,8 @@ mod tests {
         let range: Range = "2026-11-16..2026-11-16T12:30:00+02:00".parse().unwrap();
         assert_eq!((range.from_s, range.to_s), (1_794_787_200, 1_794_825_000));
         assert_eq!(range.to_string(), "2026-11-16T00:00:00Z..2026-11-16T10:30:00Z");
+        let open: Range = "2026-11-16T08:00:00Z..".parse().unwrap();
+        assert_eq!((open.to_s, open.to_string().as_str()), (OPEN, "2026-11-16T08:00:00Z.."));
         for (text, expected) in [
             ("2026-11-16", "write for example"),
             ("2026-11-16..soon", "'soon' is no time"),

@@ -10,7 +10,7 @@ use super::prometheus::Prometheus;
 use super::question::{ObserveError, Question, Recorded};
 use super::range::{Blocks, Range};
 use crate::observe::Observed;
-use crate::terms::{CompareNote, FigureKind, FigureLeftOut, Side};
+use crate::terms::{CompareNote, FigureKind, FigureLeftOut, MetricRead, Side};
 
 /// Clocks may be apart by so much without its being said.
 const CLOCKS_QUIET_S: f64 = 5.0;
@@ -55,8 +55,9 @@ pub fn of_prometheus(
     let names = common_names(prometheus, &sides, named)?;
     let metrics = find(&names, named).map_err(ObserveError::NoLatency)?;
     let mut recorded = Recorded { notes, ..Recorded::default() };
-    recorded.left_out = absent(&metrics, &names, named);
     let counter = counter(prometheus, &sides[0], &names, &metrics.latency)?;
+    recorded.left_out = absent((&metrics, counter.is_some()), &names, named);
+    recorded.notes.push(CompareNote::MetricsRead { metrics: read(&metrics, counter.as_ref()) });
     recorded.a = observed(prometheus, &sides[0], &metrics, counter.as_ref())?;
     recorded.b = observed(prometheus, &sides[1], &metrics, counter.as_ref())?;
     if metrics.latency.shape == Shape::Classic {
@@ -65,7 +66,9 @@ pub fn of_prometheus(
     for side in &sides {
         let length_s = side.blocks.end_s() - side.blocks.start_s;
         let resets = side.asked.resets(&metrics.latency, length_s);
-        let times = prometheus.at(&resets, side.blocks.end_s())?.unwrap_or(0.0) as u64;
+        // All of the range at once may take longer than we wait, and it is for a note alone.
+        let times = prometheus.at(&resets, side.blocks.end_s()).ok().flatten();
+        let times = times.unwrap_or(0.0) as u64;
         if times > 0 {
             recorded.notes.push(CompareNote::CountersReset { side: side.side, times });
         }
@@ -114,12 +117,36 @@ fn common_names(
     Ok(common)
 }
 
-/// What no metric says.
-fn absent(metrics: &Metrics, names: &BTreeSet<String>, named: &[Named]) -> Vec<FigureLeftOut> {
+/// Which metric says each figure.
+fn read(metrics: &Metrics, counter: Option<&Counter>) -> Vec<MetricRead> {
+    let latency = match metrics.latency.shape {
+        Shape::Summary => FigureKind::LatencyMean,
+        _ => FigureKind::LatencyP95,
+    };
+    let all = [
+        (latency, Some(&metrics.latency.name)),
+        (FigureKind::QueueTime, metrics.queue.as_ref().map(|it| &it.name)),
+        (FigureKind::Memory, metrics.memory.as_ref()),
+        (FigureKind::CpuPerRequest, metrics.cpu.as_ref()),
+        (FigureKind::Errors, counter.map(|(name, _)| name)),
+    ];
+    let one = |(figure, name): (FigureKind, Option<&String>)| {
+        Some(MetricRead { figure, metric: name?.clone() })
+    };
+    all.into_iter().filter_map(one).collect()
+}
+
+/// What no metric says. `counts_errors`: one says how requests ended.
+fn absent(
+    (metrics, counts_errors): (&Metrics, bool),
+    names: &BTreeSet<String>,
+    named: &[Named],
+) -> Vec<FigureLeftOut> {
     let is_there = [
         (FigureKind::QueueTime, metrics.queue.is_some()),
         (FigureKind::Memory, metrics.memory.is_some()),
         (FigureKind::CpuPerRequest, metrics.cpu.is_some()),
+        (FigureKind::Errors, counts_errors),
     ];
     let missing = is_there.into_iter().filter(|(_, is_there)| !is_there).map(|(figure, _)| {
         let wanted = named.iter().find(|it| it.figure == figure);
@@ -218,6 +245,29 @@ fn look_at_buckets(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metrics_that_are_read_are_named_and_failures_that_nothing_counts_are_left_out() {
+        let there = ["http_request_duration_seconds_bucket", "ruby_rss"];
+        let names: BTreeSet<String> = there.map(String::from).into();
+        let metrics = find(&names, &[]).unwrap();
+        let counter = ("http_requests_total".to_string(), ENDINGS[0]);
+        for counter in [None, Some(&counter)] {
+            let left_out = absent((&metrics, counter.is_some()), &names, &[]);
+            let is_errors = |it: &FigureLeftOut| {
+                matches!(it, FigureLeftOut::MetricAbsent { figure: FigureKind::Errors, .. })
+            };
+            let read = read(&metrics, counter);
+            let has_errors = read.iter().any(|it| it.figure == FigureKind::Errors);
+            assert_eq!(left_out.iter().any(is_errors), counter.is_none());
+            assert_eq!(has_errors, counter.is_some());
+            let latency = MetricRead {
+                figure: FigureKind::LatencyP95,
+                metric: "http_request_duration_seconds".into(),
+            };
+            assert_eq!((&read[0], read[1].metric.as_str()), (&latency, "ruby_rss"));
+        }
+    }
 
     #[test]
     fn clocks_that_are_apart_are_said_whichever_is_ahead() {

@@ -49,6 +49,13 @@ pub enum RevisionsError {
     #[error("{of} does not start: {}{}", Language::DATA.say(&failure.message),
         preparing(*is_prepared))]
     DoesNotStart { of: Named, failure: Box<BootFailure>, is_prepared: bool },
+    #[error(
+        "{of} would be started from {} of the working folder, and so would the other; a path has \
+         to be relative, and what git does not have, as what is built, --prepare 'COMMAND' makes \
+         for each, such as 'npm ci && npm run build'",
+        path.display()
+    )]
+    NotItsOwn { of: Named, path: PathBuf },
     #[error("could not link {} into a worktree: {source}", path.display())]
     Link {
         path: PathBuf,
@@ -118,6 +125,7 @@ impl RevisionsError {
             | Self::RunsElsewhere
             | Self::SeveralSettings { .. }
             | Self::NoFolder { .. }
+            | Self::NotItsOwn { .. }
             | Self::OfRevision { .. } => true,
             Self::Place { .. }
             | Self::Environment(_)

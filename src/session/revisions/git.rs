@@ -78,14 +78,10 @@ pub enum GitError {
     #[error("{} is in no git repository that could be read, and revisions are git's: {said}",
         folder.display())]
     NoRepository { folder: PathBuf, said: String },
-    #[error(
-        "there is no revision '{name}' in {}; where it is only on a server, such as in a CI that \
-         fetches one commit alone, 'git fetch origin {name}:refs/remotes/origin/{name}' brings it",
-        top.display()
-    )]
-    NoRevision { name: String, top: PathBuf },
-    #[error("'{a}' and '{b}' have no commit in common; write {a}..{b} to compare them as they are")]
-    NoMergeBase { a: String, b: String },
+    #[error("there is no revision '{name}' in {}{}", top.display(), bringing(name, *is_shallow))]
+    NoRevision { name: String, top: PathBuf, is_shallow: bool },
+    #[error("'{a}' and '{b}' have no commit in common{}", as_they_are(a, b, *is_shallow))]
+    NoMergeBase { a: String, b: String, is_shallow: bool },
     #[error(
         "'{b}' has no commit that '{a}' lacks, so there is nothing to compare; write {a}..{b} to \
          compare them as they are"
@@ -93,6 +89,30 @@ pub enum GitError {
     NothingNew { a: String, b: String },
     #[error("could not {what}: {said}")]
     Failed { what: &'static str, said: String },
+}
+
+/// The command that fetches a revision, where there is one. A clone that is shallow has a part of
+/// the history alone: what is counted from a commit, such as `HEAD~1`, needs the rest.
+fn bringing(name: &str, is_shallow: bool) -> String {
+    let branch = name.strip_prefix("origin/").unwrap_or(name);
+    // Nothing on a server has such a name.
+    let is_counted = name == "HEAD" || name.contains(['~', '^', '@', ':']);
+    let rest = if is_shallow { "--unshallow " } else { "" };
+    match (is_counted, is_shallow) {
+        (true, true) => "; this clone is shallow: 'git fetch --unshallow' brings the rest".into(),
+        (true, false) => String::new(),
+        (false, _) => format!(
+            "; where it is only on a server, such as in a CI that fetches one commit alone, 'git \
+             fetch {rest}origin {branch}:refs/remotes/origin/{branch}' brings it"
+        ),
+    }
+}
+
+fn as_they_are(a: &str, b: &str, is_shallow: bool) -> String {
+    match is_shallow {
+        true => " in this clone, which is shallow: 'git fetch --unshallow' brings the rest".into(),
+        false => format!("; write {a}..{b} to compare them as they are"),
+    }
 }
 
 /// A commit, by all of its hexadecimal digits.
@@ -154,7 +174,14 @@ impl Repository {
                 return Ok(commit(&output));
             }
         }
-        Err(GitError::NoRevision { name: name.to_string(), top: self.top.clone() })
+        let (name, top, is_shallow) = (name.to_string(), self.top.clone(), self.is_shallow()?);
+        Err(GitError::NoRevision { name, top, is_shallow })
+    }
+
+    /// Has it only the newest commits, as many a CI fetches them?
+    fn is_shallow(&self) -> Result<bool, GitError> {
+        let output = self.git(&["rev-parse", "--is-shallow-repository"])?;
+        Ok(line(&output.stdout) == b"true")
     }
 
     /// The commits of both sides.
@@ -169,8 +196,8 @@ impl Repository {
         let output = self.git(&["merge-base", &a.0, &b.0])?;
         let names = || (range.a.clone(), range.b.clone());
         if !output.status.success() {
-            let (a, b) = names();
-            return Err(GitError::NoMergeBase { a, b });
+            let ((a, b), is_shallow) = (names(), self.is_shallow()?);
+            return Err(GitError::NoMergeBase { a, b, is_shallow });
         }
         let base = commit(&output);
         // B is a commit of A's past.
@@ -408,5 +435,66 @@ mod tests {
         let cloned = Repository::find(clone.path(), None).unwrap();
         assert_eq!(cloned.commit("main").unwrap(), origin.commit("main").unwrap());
         assert!(matches!(cloned.commit("nowhere"), Err(GitError::NoRevision { .. })));
+    }
+
+    /// The command that an error names.
+    fn command_of(error: &GitError) -> Option<String> {
+        let text = error.to_string();
+        let command = text.split('\'').find(|part| part.starts_with("git fetch"));
+        command.map(str::to_string)
+    }
+
+    #[test]
+    fn the_command_that_a_clone_needs_is_named_and_brings_what_is_missing() {
+        let (folder, _) = repository("", &[]);
+        run(folder.path(), &["checkout", "-q", "-b", "topic"]);
+        run(folder.path(), &["commit", "-q", "--allow-empty", "-m", "second"]);
+        let url = format!("file://{}", folder.path().display());
+        let clone = |more: &[&str]| {
+            let clone = tempfile::tempdir().unwrap();
+            let of_topic = ["--branch", "topic", url.as_str(), "."];
+            run(clone.path(), &[&["clone", "-q"][..], more, &of_topic].concat());
+            let cloned = Repository::find(clone.path(), None).unwrap();
+            (clone, cloned)
+        };
+        let fetch = |at: &TempDir, command: &str| {
+            let words: Vec<&str> = command.split(' ').skip(1).collect();
+            run(at.path(), &words);
+        };
+        let range = |text: &str| text.parse::<Range>().unwrap();
+
+        let (_whole, cloned) = clone(&[]);
+        assert_eq!(command_of(&cloned.commit("HEAD~9").unwrap_err()), None);
+        let missing = command_of(&cloned.commit("origin/v1.4").unwrap_err()).unwrap();
+        assert_eq!(missing, "git fetch origin v1.4:refs/remotes/origin/v1.4");
+
+        let (shallow, cloned) = clone(&["--depth", "1"]);
+        let missing = command_of(&cloned.commits(&range("HEAD~1..HEAD")).unwrap_err()).unwrap();
+        assert_eq!(missing, "git fetch --unshallow");
+        let missing = command_of(&cloned.commits(&range("origin/main...HEAD")).unwrap_err());
+        let main = "git fetch --unshallow origin main:refs/remotes/origin/main";
+        assert_eq!(missing.as_deref(), Some(main));
+        fetch(&shallow, main);
+        let [base, head] = cloned.commits(&range("origin/main...HEAD")).unwrap();
+        assert_eq!([base, head], cloned.commits(&range("HEAD~1..HEAD")).unwrap());
+    }
+
+    #[test]
+    fn histories_that_a_shallow_clone_has_no_common_commit_of_are_fetched() {
+        let (folder, _) = repository("", &[]);
+        for name in ["topic", "main"] {
+            run(folder.path(), &["checkout", "-q", "-B", name]);
+            run(folder.path(), &["commit", "-q", "--allow-empty", "-m", name]);
+            run(folder.path(), &["checkout", "-q", "--detach", "HEAD~1"]);
+        }
+        let (url, clone) = (format!("file://{}", folder.path().display()), TempDir::new().unwrap());
+        run(clone.path(), &["clone", "-q", "--depth", "1", "--branch", "topic", &url, "."]);
+        let of_main = ["fetch", "-q", "--depth", "1", "origin", "main:refs/remotes/origin/main"];
+        run(clone.path(), &of_main);
+        let cloned = Repository::find(clone.path(), None).unwrap();
+        let commits = || cloned.commits(&"main...HEAD".parse().unwrap());
+        assert_eq!(command_of(&commits().unwrap_err()).as_deref(), Some("git fetch --unshallow"));
+        run(clone.path(), &["fetch", "-q", "--unshallow"]);
+        assert!(commits().is_ok());
     }
 }

@@ -81,6 +81,8 @@ impl Compared<'_> {
         let planned = [
             [runtime(a), runtime(b)].map(|it| it.map(PlannedValue::Runtime)),
             [current(a), current(b)],
+            // By their own files; both were loaded as A is.
+            [a, b].map(|it| Some(PlannedValue::Connection(it.plan.connection))),
         ];
         let planned = planned.into_iter().filter(|[a, b]| a != b);
         let [of_a, of_b] = servers;

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 const OF_ANY_PROCESS: [&str; 4] = ["HOME", "OLDPWD", "PWD", "TMPDIR"];
 
 /// Where git keeps what all revisions share.
-const GIT: &str = ".git";
+pub const GIT: &str = ".git";
 
 /// Variables with a revision's paths in the place of the working folder's.
 #[derive(Debug, Default)]

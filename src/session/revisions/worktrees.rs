@@ -4,8 +4,9 @@
 //! when this is dropped; should we be killed, the guardian removes the folder, and the next
 //! comparison has git forget them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
@@ -13,18 +14,17 @@ use std::time::Duration;
 
 use super::error::{Named, RevisionsError};
 use super::git::{LEADING, Repository};
+use super::shared;
 use super::variables::{Folders, OwnVariables};
 use crate::place::PlaceError;
 use crate::place::local::services::Services;
 use crate::place::local::{OWN_PROGRAM, scratch_places};
-use crate::server::{CommandLine, RunAs};
-use crate::session::lab::PRODUCTION;
-use crate::terms::{StopSignal, Task};
+use crate::server::{App, CommandLine, RunAs};
+use crate::session::lab::{PREPARATION, PRODUCTION};
+use crate::terms::{CompareNote, StopSignal, Task};
 
 /// A checkout that takes longer has stopped.
 const CHECKOUT: Duration = Duration::from_secs(600);
-/// Compiling gems and assets takes minutes.
-const PREPARATION: Duration = Duration::from_secs(1800);
 
 /// What each revision writes for itself: files of the process that runs, caches, logs.
 const OWN: [&str; 2] = ["tmp", "log"];
@@ -36,6 +36,9 @@ const NOT_THE_APPS: &str = ".sweetspot";
 /// them, and those that are there. It changes the settings, adds what a lock file names, and may
 /// take away what that does not name (`BUNDLE_CLEAN`).
 const BUNDLED: [&str; 2] = [".bundle", "vendor/bundle"];
+/// In a folder of Composer's packages: what finds an app's classes from where it lies itself, links
+/// followed.
+const LOADER: &str = "composer/autoload_real.php";
 /// Paths in one command: how long it may be is limited.
 const COPIED_AT_ONCE: usize = 200;
 
@@ -45,6 +48,8 @@ pub struct Worktrees {
     made: Vec<PathBuf>,
     /// What git is told to ignore, below the working folder.
     ignored: Vec<PathBuf>,
+    /// What of it a worktree has links to.
+    linked: BTreeSet<PathBuf>,
     // Dropped after the worktrees are removed: it is what removes their folder otherwise.
     services: Services,
 }
@@ -62,7 +67,8 @@ impl Worktrees {
         repository.forget_abandoned();
         let places = scratch_places();
         let services = Services::begin(Path::new(OWN_PROGRAM), &places, run_as, stop)?;
-        Ok(Self { repository, made: Vec::new(), ignored: Vec::new(), services })
+        let (made, ignored, linked) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Ok(Self { repository, made, ignored, linked, services })
     }
 
     /// Checks a side out into a folder of this name, with what the app needs and git does not
@@ -105,12 +111,16 @@ impl Worktrees {
     ) -> Result<(), RevisionsError> {
         let top = self.repository.top.clone();
         let mut copied: Vec<String> = Vec::new();
+        let mut linked: Vec<PathBuf> = Vec::new();
         self.ignored = self.repository.ignored()?;
-        for path in &self.ignored {
-            match taken(path, &top, is_prepared) {
-                Taken::Linked => link(&top.join(path), &at.join(path))
-                    .map_err(|source| RevisionsError::Link { path: path.clone(), source })?,
-                Taken::Copied if is_there(&at.join(path)) => {}
+        let parts = |path: &PathBuf| match is_prepared {
+            true => vec![path.clone()],
+            false => parts(path, &top),
+        };
+        for path in self.ignored.iter().flat_map(parts) {
+            match taken(&path, &top, is_prepared) {
+                Taken::Linked => linked.push(path),
+                Taken::Copied if is_there(&at.join(&path)) => {}
                 // The guardian takes text: a name that is none is left out.
                 Taken::Copied => copied.extend(path.to_str().map(str::to_string)),
                 Taken::LeftOut => {}
@@ -123,6 +133,13 @@ impl Worktrees {
             self.run(what.clone(), arguments, top.clone(), BTreeMap::new(), CHECKOUT)
                 .map_err(|error| side.place(error))?;
         }
+        // Only now: a copy's folder is made by the app's user.
+        for path in linked {
+            match link(&top.join(&path), &at.join(&path)) {
+                Ok(is_made) => self.linked.extend(is_made.then_some(path)),
+                Err(source) => return Err(RevisionsError::Link { path, source }),
+            }
+        }
         Ok(())
     }
 
@@ -130,11 +147,28 @@ impl Worktrees {
     /// folder's files, leading to its own. `given`: the user's for the app.
     pub fn own_variables(&self, name: &str, given: &BTreeMap<String, String>) -> OwnVariables {
         let own = self.services.folder().join(name);
-        let folders = Folders { top: &self.repository.top, own: &own, ignored: &self.ignored };
+        let folders = self.folders(&own);
         let as_text = |(name, value): (OsString, OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         folders.own_variables(given, std::env::vars_os().filter_map(as_text))
+    }
+
+    /// What the app in the folder of this name is started from, where that is the working folder's.
+    pub fn shared_start(&self, name: &str, app: &App) -> Option<PathBuf> {
+        shared::start(app, self.folders(&self.services.folder().join(name)))
+    }
+
+    /// What to know of the code of the working folder that worktrees have by their links.
+    pub fn shared_code(&self) -> Option<CompareNote> {
+        let folders = self.folders(self.services.folder());
+        let shared = shared::code(folders, self.below(), &self.linked);
+        let paths: Vec<_> = shared.iter().map(|path| path.display().to_string()).collect();
+        (!paths.is_empty()).then_some(CompareNote::CodeShared { paths })
+    }
+
+    fn folders<'a>(&'a self, own: &'a Path) -> Folders<'a> {
+        Folders { top: &self.repository.top, own, ignored: &self.ignored }
     }
 
     /// The app's folder below the repository's top.
@@ -154,8 +188,8 @@ impl Worktrees {
         given: &BTreeMap<String, String>,
         own: OwnVariables,
     ) -> Result<(), PlaceError> {
-        let shell = ["sh", "-c", command];
-        let words = ["env"].into_iter().chain(PRODUCTION).chain(shell).map(str::to_string);
+        let shell = ["sh", "-c", command].map(str::to_string);
+        let words = ["env".to_string()].into_iter().chain(environment(given)).chain(shell);
         let what = Task::RunSetup { command: command.to_string() };
         self.services.set_public(own.inherited);
         let env = given.clone().into_iter().chain(own.all).collect();
@@ -182,12 +216,21 @@ impl Drop for Worktrees {
     }
 }
 
+/// The variables that name the environment, but those that the user gave: as the app's server will
+/// have them, production unless one of the user's says otherwise.
+fn environment(given: &BTreeMap<String, String>) -> Vec<String> {
+    let all = PRODUCTION.iter().filter_map(|it| it.split_once('='));
+    let own = all.clone().find_map(|(name, _)| given.get(name));
+    let others = all.filter(|(name, _)| !given.contains_key(*name));
+    others.map(|(name, usual)| format!("{name}={}", own.map_or(usual, String::as_str))).collect()
+}
+
 /// What becomes of an ignored path in a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taken {
     Linked,
     /// The user's command writes to what it finds, and through a link it would write to the working
-    /// folder.
+    /// folder; and what looks for code from where it lies would find the working folder's.
     Copied,
     LeftOut,
 }
@@ -198,11 +241,11 @@ fn taken(path: &Path, top: &Path, is_prepared: bool) -> Taken {
     if OWN.into_iter().chain([NOT_THE_APPS]).any(has) {
         return Taken::LeftOut;
     }
+    let at = top.join(path);
     if !is_prepared {
-        return Taken::Linked;
+        return if is_loader(&at) { Taken::Copied } else { Taken::Linked };
     }
     let is_within = |name: &str| path.ancestors().any(|it| it.ends_with(name));
-    let at = top.join(path);
     match at.is_dir() {
         true if BUNDLED.into_iter().any(is_within) => Taken::Copied,
         // A link that leads nowhere cannot be copied.
@@ -211,15 +254,32 @@ fn taken(path: &Path, top: &Path, is_prepared: bool) -> Taken {
     }
 }
 
-/// A link to what the working folder has, where the revision has not its own.
-fn link(to: &Path, at: &Path) -> io::Result<()> {
+/// The path, or what is in there where that is a folder of Composer's packages.
+fn parts(path: &Path, top: &Path) -> Vec<PathBuf> {
+    let at = top.join(path);
+    match fs::read_dir(&at) {
+        Ok(inside) if at.join(LOADER).is_file() => {
+            inside.flatten().map(|entry| path.join(entry.file_name())).collect()
+        }
+        _ => vec![path.to_path_buf()],
+    }
+}
+
+/// Composer's loader, or a file beside it, which calls it.
+fn is_loader(at: &Path) -> bool {
+    let is_beside = at.parent().is_some_and(|folder| folder.join(LOADER).is_file());
+    is_beside && (at.is_file() || Path::new(LOADER).parent().is_some_and(|it| at.ends_with(it)))
+}
+
+/// A link to what the working folder has, where the revision has not its own; was one made?
+fn link(to: &Path, at: &Path) -> io::Result<bool> {
     if is_there(at) {
-        return Ok(());
+        return Ok(false);
     }
     if let Some(folder) = at.parent() {
-        std::fs::create_dir_all(folder)?;
+        fs::create_dir_all(folder)?;
     }
-    symlink(to, at)
+    symlink(to, at).map(|()| true)
 }
 
 /// A link that leads nowhere is there too.
@@ -234,12 +294,20 @@ mod tests {
     #[test]
     fn keys_and_gems_are_linked_or_copied_and_what_a_running_app_writes_is_its_own() {
         let top = tempfile::tempdir().unwrap();
-        for folder in [".bundle", "node_modules", "vendor/bundle/ruby", "public/assets"] {
-            std::fs::create_dir_all(top.path().join(folder)).unwrap();
-        }
-        std::fs::create_dir(top.path().join("config")).unwrap();
-        for file in [".env", ".bundle/config", "config/master.key"] {
-            std::fs::write(top.path().join(file), "").unwrap();
+        for file in [
+            ".bundle/config",
+            ".env",
+            "config/master.key",
+            "node_modules/it/index.js",
+            "public/assets/it.css",
+            "vendor/acme/it/it.php",
+            "vendor/autoload.php",
+            "vendor/bundle/ruby/it.rb",
+            "vendor/composer/autoload_real.php",
+        ] {
+            let path = top.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
         }
         symlink("nowhere", top.path().join("gone.key")).unwrap();
         for (path, alone, prepared) in [
@@ -256,21 +324,42 @@ mod tests {
             ("log/production.log", Taken::LeftOut, Taken::LeftOut),
             ("web/tmp/cache", Taken::LeftOut, Taken::LeftOut),
             (".sweetspot", Taken::LeftOut, Taken::LeftOut),
+            ("vendor/autoload.php", Taken::Copied, Taken::Copied),
+            ("vendor/composer", Taken::Copied, Taken::LeftOut),
+            ("vendor/acme", Taken::Linked, Taken::LeftOut),
         ] {
             let found = [false, true].map(|it| taken(Path::new(path), top.path(), it));
             assert_eq!(found, [alone, prepared], "{path}");
         }
+        let all = |path: &str| BTreeSet::from_iter(parts(Path::new(path), top.path()));
+        let packages = ["acme", "autoload.php", "bundle", "composer"];
+        let packages = packages.map(|name| Path::new("vendor").join(name));
+        assert_eq!(all("vendor"), BTreeSet::from(packages));
+        assert_eq!(all("node_modules"), BTreeSet::from([PathBuf::from("node_modules")]));
+    }
+
+    #[test]
+    fn a_command_runs_in_the_environment_that_the_user_names_or_in_production() {
+        let others = |given: &[(&str, &str)]| {
+            let text = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+            environment(&given.iter().map(text).collect()).join(" ")
+        };
+        let usual = "RACK_ENV=production RAILS_ENV=production APP_ENV=production";
+        assert_eq!(others(&[("A", "1")]), usual);
+        assert_eq!(others(&[("RAILS_ENV", "staging")]), "RACK_ENV=staging APP_ENV=staging");
+        let both = [("RAILS_ENV", "staging"), ("RACK_ENV", "production")];
+        assert_eq!(others(&both), "APP_ENV=production");
     }
 
     #[test]
     fn a_link_takes_the_place_of_nothing_that_the_revision_has() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("theirs"), "theirs").unwrap();
-        std::fs::write(at("own"), "own").unwrap();
-        link(&at("theirs"), &at("own")).unwrap();
-        link(&at("theirs"), &at("config/key")).unwrap();
-        assert_eq!(std::fs::read(at("own")).unwrap(), b"own");
-        assert_eq!(std::fs::read(at("config/key")).unwrap(), b"theirs");
+        fs::write(at("theirs"), "theirs").unwrap();
+        fs::write(at("own"), "own").unwrap();
+        assert!(!link(&at("theirs"), &at("own")).unwrap());
+        assert!(link(&at("theirs"), &at("config/key")).unwrap());
+        assert_eq!(fs::read(at("own")).unwrap(), b"own");
+        assert_eq!(fs::read(at("config/key")).unwrap(), b"theirs");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sweetspot::load::shape::Shape;
 use sweetspot::load::{Address, LoadSpec, Protocol};
-use sweetspot::terms::{ConnectionMode, ErrorCounts, Target};
+use sweetspot::terms::{ConnectionMode, ErrorCounts, Target, TlsTrouble};
 
 use super::engine::{at_rate, errors_of, ms, run, spec, total};
 use super::server::{Connection, Seen, Server};
@@ -195,10 +195,37 @@ fn what_is_no_http2_or_no_answer_has_its_class() {
     assert_eq!((errors.total(), completed), (10, 0), "{errors:?}");
 }
 
+#[test]
+fn a_port_that_speaks_another_protocol_is_recognised() {
+    let saying = |words: Vec<u8>| {
+        Server::start(move |connection| {
+            drop(connection.stream.read(&mut [0; 8192]));
+            connection.send(&words);
+            connection.hang();
+        })
+    };
+    let recognises = |spec: LoadSpec, expected: TlsTrouble| {
+        let record = run(&spec);
+        assert_eq!(total(&record).errors, errors_of(|e| e.malformed = 10), "{expected:?}");
+        assert_eq!(record.run.tls_trouble, Some(expected));
+    };
+    let http1 = saying(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec());
+    recognises(http2(&http1, at_rate(200.0), 10), TlsTrouble::NoHttp2);
+    let tls = saying(vec![0x15, 3, 1, 0, 2, 2, 0x46]);
+    recognises(http2(&tls, at_rate(200.0), 10), TlsTrouble::Unasked);
+    let only_http2 = saying([frame(SETTINGS, 0, 0, &[]), frame(GOAWAY, 0, 0, &[0; 8])].concat());
+    recognises(spec(&only_http2, at_rate(200.0), 10), TlsTrouble::OnlyHttp2);
+}
+
 /// A server of other people's making. It answers with a body and trailers, sets a cookie of its own
 /// for whoever has none, and notes what it was asked in this form: the method and path, a line a
 /// field, an empty line and the body.
 fn by_others() -> Server {
+    allowing(1000)
+}
+
+/// It refuses what is more than so many requests at once on a connection.
+fn allowing(streams: u32) -> Server {
     let cookies = Arc::new(AtomicUsize::new(0));
     Server::start(move |connection| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
@@ -206,7 +233,10 @@ fn by_others() -> Server {
         stream.set_nonblocking(true).unwrap();
         runtime.block_on(async {
             let stream = tokio::net::TcpStream::from_std(stream).unwrap();
-            let Ok(mut http) = h2::server::handshake(stream).await else { return };
+            let mut builder = h2::server::Builder::new();
+            builder.max_concurrent_streams(streams);
+            let handshake = builder.handshake::<_, bytes::Bytes>(stream);
+            let Ok(mut http) = handshake.await else { return };
             while let Some(Ok((request, respond))) = http.accept().await {
                 let (seen, cookies) = (connection.seen.clone(), cookies.clone());
                 tokio::spawn(async move {
@@ -310,6 +340,16 @@ fn requests_that_are_due_together_leave_together() {
     let all = total(&run(&patient(http2(&server, clients, 400))));
     assert_eq!(all.status, [(200, 400)].into(), "{:?}", all.errors);
     assert_eq!(server.seen.connections.load(Ordering::SeqCst), 1);
+}
+
+/// All are sent before it has said how many it allows.
+#[test]
+fn requests_that_a_server_refuses_as_too_many_are_sent_again_as_it_allows() {
+    let server = allowing(4);
+    let clients = Shape::Clients { clients: 64, think: ms(0) };
+    let spec = patient(http2(&server, clients, 128));
+    let all = total(&run(&LoadSpec { protocol: Protocol::Http2 { streams: 100 }, ..spec }));
+    assert_eq!(all.status, [(200, 128)].into(), "{:?}", all.errors);
 }
 
 #[test]

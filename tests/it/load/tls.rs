@@ -269,6 +269,21 @@ fn the_notice_of_the_end_is_enough_when_the_connection_stays_open() {
     is_answered(&run(&LoadSpec { connection: ConnectionMode::Fresh, ..spec }), "still open");
 }
 
+/// A `POST` on it would be lost, as it is not sent twice.
+#[test]
+fn a_connection_whose_end_came_with_its_reply_is_not_used_again() {
+    let (authority, identity) = one_identity();
+    let server = TlsServer::start(identity.server(VERSIONS[0]), |session| {
+        session.request();
+        session.send_last(ok("hello").as_bytes());
+        session.hang();
+    });
+    let targets = vec![Target { method: "POST".into(), ..Target::get("/") }];
+    let spec = spec(&server.server, &authority.trusted(), clients(1), 5);
+    is_answered(&run(&LoadSpec { targets, ..spec }), "the end beside the reply");
+    assert_eq!(server.server.seen.connections.load(Ordering::SeqCst), 5);
+}
+
 #[test]
 fn a_reply_sent_before_its_request_is_seen_only_after_it() {
     let (authority, identity) = one_identity();

@@ -210,13 +210,26 @@ impl Session<'_> {
     /// Sends in packets of a byte each.
     pub fn send_bytewise(&mut self, bytes: &[u8]) {
         self.tls.writer().write_all(bytes).unwrap();
+        for byte in self.ciphertext() {
+            self.connection.send([byte]);
+        }
+    }
+
+    /// Sends, and says in the same packet that nothing more will come.
+    pub fn send_last(&mut self, bytes: &[u8]) {
+        self.tls.writer().write_all(bytes).unwrap();
+        self.tls.send_close_notify();
+        let ciphertext = self.ciphertext();
+        self.connection.send(ciphertext);
+    }
+
+    /// All that waits to be sent.
+    fn ciphertext(&mut self) -> Vec<u8> {
         let mut ciphertext = Vec::new();
         while self.tls.wants_write() {
             self.tls.write_tls(&mut ciphertext).unwrap();
         }
-        for byte in ciphertext {
-            self.connection.send([byte]);
-        }
+        ciphertext
     }
 
     /// Says nothing more until the peer closes or the test is over.

@@ -53,6 +53,7 @@ when "get-metric-data"
       when %w[TargetResponseTime p95] then 0.2 * (group == GROUPS[1] ? 1.25 : 1.0) * noise[at, group]
       when %w[RequestCount Sum] then 10.0 * period * noise[at, group]
       when %w[HTTPCode_Target_5XX_Count Sum] then 0.1 * period * noise[at, group]
+      when %w[TargetConnectionErrorCount Sum] then 0.0
       else refuse 254, "no metric #{metric["MetricName"]}"
       end
     end

@@ -23,6 +23,13 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
     assert!(read.runtime_version.starts_with("Python 3."));
     let expected = ["(0.0.0.0:8000) are not opened", "log/access.log is not", "more than 15 s"];
     assert_remarks(&read, &expected);
+    let own = "import os\nworkers = int(os.getenv('SHOP_WORKERS', 2))\nthreads = \
+               int(os.environ.get('SHOP_THREADS', 3))\nworker_class = \
+               os.getenv('WORKER_CLASS', 'gthread')\n";
+    let read = TestApp::new(&[module, ("gunicorn.conf.py", own)]).inspect_on("gunicorn");
+    assert_eq!(read.current, configuration(2, 3));
+    assert_eq!(read.obeys.workers.as_deref(), Some("SHOP_WORKERS"));
+    assert_eq!(read.obeys.max_threads.as_deref(), Some("SHOP_THREADS"));
     let plain = TestApp::new(&[module]).inspect_on("gunicorn");
     assert_eq!(plain.current, configuration(1, 1));
     assert_eq!(plain.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use sweetspot::monitor::{Inside, cpu_clock_ns};
 use sweetspot::report::Language;
-use sweetspot::terms::InsideUse;
+use sweetspot::terms::{BlindSpot, InsideUse};
 
 use super::*;
 
@@ -205,6 +205,11 @@ fn the_wait_since_the_time_stamp_is_told_whatever_its_unit() {
     for senseless in ["", "t=", "soon", "t=-5", "t=9e99", "t=17"] {
         assert_eq!(ask(senseless.to_string()), None, "{senseless}");
     }
+    // By a clock that is ahead.
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    assert_eq!(ask(format!("t={:.3}", now_s + 60.0)), None);
+    let blind = listener.inside.blind_spots();
+    assert!(blind.contains(&BlindSpot::StampsOdd { requests: 7 }), "{blind:?}");
     app.end(&mut local);
 }
 

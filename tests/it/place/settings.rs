@@ -145,6 +145,29 @@ fn the_printed_lines_give_exactly_the_configuration_as_the_apps_own_file() {
 }
 
 #[test]
+fn variables_that_only_this_app_knows_are_seen_and_so_is_a_plugin_that_waits_for_one() {
+    let own = "most = ENV.fetch('SHOP_THREADS', 5)\nthreads most, most\n\
+               workers ENV.fetch('SHOP_PROCESSES', 2)\nplugin :jobs if ENV['JOBS_IN_PUMA']\n";
+    let app = app_with(Some(("config/puma.rb", own)));
+    let (_, inspection) = look(&app);
+    assert_eq!(inspection.current, configuration(2, 5));
+    let threads = "SHOP_THREADS".to_string();
+    let obeys = server::Obeys {
+        workers: Some("SHOP_PROCESSES".into()),
+        max_threads: Some(threads.clone()),
+        min_threads: server::MinThreads::Variable(threads),
+    };
+    assert_eq!(inspection.obeys, obeys);
+    let (plugin, variable) = ("jobs".into(), "JOBS_IN_PUMA".into());
+    let off = RubyRemark::PluginOff { plugin, variable }.into();
+    assert!(inspection.remarks.contains(&off), "{:?}", inspection.remarks);
+    app.assert_nothing_is_left();
+    let switch = "workers ENV.fetch('WEB_CONCURRENCY', 2)\nworkers 0 if ENV['ONE_PROCESS']\n";
+    let (_, inspection) = look(&app_with(Some(("config/puma.rb", switch))));
+    assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+}
+
+#[test]
 fn settings_that_refuse_the_numbers_we_try_are_still_read() {
     let strict = "raise 'too many' if ENV['WEB_CONCURRENCY'].to_i > 8\nworkers 2\nthreads 4, 4\n";
     let app = app_with(Some(("config/puma.rb", strict)));

@@ -12,6 +12,7 @@
 # "2 deploying", while the second setting comes up, or "2 measured", once it is up and asked about
 # again. `down` gets a line each time that the balancer is left with nobody. A service that was
 # deleted has the status INACTIVE, and later the one of ours, MISSING: it is not told of any more.
+# Tasks that ended are in state.json's `stopped`, and told of for ever.
 require "json"
 
 HOST = ENV.fetch("HOST_FOLDER")
@@ -152,7 +153,7 @@ deploy = lambda do |arn, tasks, is_afresh|
     state["begun"] = state["begun"].to_i + 1
     newest = { "id" => "ecs-svc/#{state["begun"]}", "status" => "PRIMARY", "pendingCount" => 0,
       "rolloutState" => "IN_PROGRESS", "taskDefinition" => arn, "runningCount" => 0,
-      "failedTasks" => 0 }
+      "failedTasks" => 0, "createdAt" => Time.now.to_f }
     shop["deployments"] = [newest, *old]
   end
   shop["deployments"].first["desiredCount"] = tasks
@@ -208,7 +209,12 @@ go_on = lambda do
   missing = shop["desiredCount"] - tasks.count(&is_own)
   begun = Array.new([[missing, room].min, 0].max) { start[newest] }
   newest["failedTasks"] += begun.count(nil)
-  state["stopped"] = true if begun.include?(nil)
+  begun.count(nil).times do
+    web = { "name" => "web", "exitCode" => 1, "reason" => "" }
+    (state["stopped"] ||= []) << { "taskArn" => "arn:task/#{state["stopped"].to_a.size}",
+      "taskDefinitionArn" => newest["taskDefinition"], "stoppedAt" => Time.now.to_f,
+      "stoppedReason" => "Essential container in task exited", "containers" => [web] }
+  end
   state["tasks"] = tasks += begun.compact
   [newest, *old].each do |it|
     of_it = tasks.select { |task| task["deployment"] == it["id"] }.map { |task| task["status"] }
@@ -297,10 +303,12 @@ answer =
     deploy[arn, tasks, given["forceNewDeployment"]]
     { service: shop }
   when "list-tasks"
-    { taskArns: state["stopped"] ? ["arn:task"] : [] }
+    of_it = "#{PREFIX}#{given["family"]}:"
+    ended = given["desired-status"] == "STOPPED" ? state["stopped"].to_a : []
+    ended = ended.select { |it| it["taskDefinitionArn"].start_with?(of_it) }
+    { taskArns: ended.map { |it| it["taskArn"] } }
   when "describe-tasks"
-    web = { name: "web", exitCode: 1, reason: "" }
-    { tasks: [{ stoppedReason: "Essential container in task exited", containers: [web] }] }
+    { tasks: state["stopped"].to_a.select { |it| given["tasks"].include?(it["taskArn"]) } }
   when "list-task-definitions"
     own = state["definitions"].select do |it|
       it["family"].start_with?(given["family-prefix"]) && it["status"] == "ACTIVE"

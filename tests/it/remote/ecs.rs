@@ -268,10 +268,18 @@ fn a_service_of_ecs_is_tuned_with_one_task_and_is_as_before() {
     assert_eq!(env, "COLOUR=blue\nRAILS_MAX_THREADS=1\nWEB_CONCURRENCY=1\n");
     account.assert_as_before();
 
-    // A task that does not start is given up with ECS's own words.
+    // A task that does not start is given up with ECS's own words for it, which also tells of those
+    // of other settings.
+    account.change(|state| {
+        state["stopped"] = json!([{
+            "taskArn": "arn:task/other", "taskDefinitionArn": arn("shop-sweetspot:1"),
+            "stoppedAt": 9e9, "stoppedReason": "Scaling activity initiated by deployment",
+        }]);
+    });
     let refused = account.tune("7", &[]).end();
     refused.assert_code(1);
     refused.assert_says(&["Essential container in task exited", "container web: exit status 1"]);
+    assert!(!format!("{refused:?}").contains("Scaling activity"), "{refused:?}");
     account.assert_as_before();
 
     // Killed in the middle, and then not allowed to put it back: what is missing is named.
@@ -353,14 +361,19 @@ fn what_somebody_else_has_set_on_a_service_meanwhile_stays() {
     running.signal(libc::SIGKILL);
     running.end();
     account.change(|state| state["drain"] = "60".into());
-    let restored = account.restore();
-    restored.assert_code(0);
-    restored.assert_says(&[
-        "service prod/shop is put back, but for what somebody else set meanwhile",
-        "service prod/shop: the time in which target group arn:group lets a task finish is left at \
-         60 s, as somebody else set it meanwhile (it was 300 s)",
-    ]);
-    assert_eq!(account.state()["drain"], "60");
+    // There it is put back by what is written down in AWS; and by the record all the same.
+    let there = ["restore", "--ecs", "prod/shop", "--store", other.to_str().unwrap()];
+    let there = account.site.run_command(account.with_tools(account.site.command(&there)));
+    assert_eq!(account.state()["service"]["taskDefinition"], arn("shop:7"));
+    for restored in [there, account.restore()] {
+        restored.assert_code(0);
+        restored.assert_says(&[
+            "service prod/shop is put back, but for what somebody else set meanwhile",
+            "service prod/shop: the time in which target group arn:group lets a task finish is \
+             left at 60 s, as somebody else set it meanwhile (it was 300 s)",
+        ]);
+        assert_eq!(account.state()["drain"], "60");
+    }
     account.change(|state| state["drain"] = "300".into());
     account.assert_as_before();
     account.site.nothing_left.check();

@@ -69,11 +69,15 @@ fn a_host_that_lets_nobody_in_is_said_in_sshs_own_words() {
 }
 
 #[test]
-fn an_app_elsewhere_is_tuned_with_the_load_from_another_host() {
-    let hosts = Hosts::new();
+fn an_app_that_moves_is_tuned_from_another_host_whose_connection_breaks_once() {
+    let mut hosts = Hosts::new();
+    hosts.elsewhere.begin_to_move();
+    write_files(hosts.elsewhere.folder.path(), &[("breaks", "")]);
     let more = ["--threads", "8", "--today", "1x8", "--from", "ssh://load1", "--json"];
-    let ended = hosts.run(hosts.elsewhere.tune(&hosts.site, &more));
+    let tune = hosts.elsewhere.tune(&hosts.site, &more);
+    let ended = hosts.run(hosts.elsewhere.apart(&hosts.site, &tune));
     ended.assert_code(0);
+    assert!(!hosts.elsewhere.path("breaks").exists());
     let result = ended.json();
     assert_eq!(configuration(&result["decision"]), (1, 8), "{result:#}");
     let facts = result["plan"].as_array().unwrap().iter().map(|line| &line["fact"]);

@@ -3,7 +3,8 @@
 # that does (ERB, YAML, a destination's merged in; variables of env, of the role and of tags; all
 # strings), refuses options that it does not have, and runs a real Puma where that runs a container;
 # what does not come up leaves the container before it renamed. Of locks it has none. HOST_FOLDER is
-# the machine.
+# the machine; with a file `old` there it prints a version as Kamal did before 2.9, which has no other
+# way.
 require "erb"
 require "net/http"
 require "yaml"
@@ -36,6 +37,11 @@ clear = lambda do |env|
   values.transform_values(&:to_s)
 end
 
+failed = lambda do |words|
+  puts "  \e[31mERROR (SSHKit::Command::Failed): #{words}\e[0m"
+  exit 1
+end
+
 host = ENV.fetch("HOST_FOLDER")
 at = ->(name) { File.join(host, name) }
 role = config["servers"].is_a?(Hash) ? config["servers"]["web"] : {}
@@ -43,6 +49,7 @@ role = {} if role.is_a?(Array)
 
 case words
 when %w[app version]
+  puts "App Host: 10.0.0.7" if !options["--quiet"] || File.exist?(at.call("old"))
   puts "#{File.read(at.call("version"))}\n\n"
 when %w[lock status]
   abort "kamal: There is no deploy lock"
@@ -53,7 +60,7 @@ when %w[app boot]
   if env["RAILS_MAX_THREADS"] == "7"
     # The one before goes on, under another name.
     File.write(at.call("version"), "abc123_replaced_0123456789abcdef")
-    abort "kamal: target failed to become healthy within 30s"
+    failed.call("target failed to become healthy within 30s")
   end
   File.write(at.call("version"), version)
   if File.exist?(at.call("pid"))
@@ -77,7 +84,7 @@ when %w[app boot]
   begin
     Net::HTTP.new(*address.split(":"), nil).get("/up")
   rescue SystemCallError, IOError, Net::ReadTimeout
-    abort "kamal: target failed to become healthy within 30s" if Time.now > deadline
+    failed.call("target failed to become healthy within 30s") if Time.now > deadline
     sleep 0.05
     retry
   end

@@ -79,21 +79,33 @@ fn served_text(line: &[u8]) -> Option<ServedLine> {
     let request_at = time_end + memchr(b'"', &line[time_end..])? + 1;
     let request = quoted(&line[request_at..])?;
     let rest = String::from_utf8_lossy(&line[request_at + request.len() + 1..]).into_owned();
-    let mut fields = outside_quotes(&rest).into_iter();
+    let mut fields = of_the_server(&rest).into_iter();
     let status = fields.next().and_then(|field| field.parse().ok());
     Some(ServedLine { at, latency_s: latency_of(fields.skip(1)), status })
 }
 
-/// The words of a line, without what stands in quotes but for numbers.
-fn outside_quotes(text: &str) -> Vec<&str> {
-    let is_number = |part: &&str| part.parse::<f64>().is_ok();
-    let parts = text.split('"').enumerate();
-    parts
-        .flat_map(|(at, part)| match at % 2 {
-            0 => part.split_ascii_whitespace().collect(),
-            _ => Some(part).filter(is_number).into_iter().collect::<Vec<_>>(),
-        })
-        .collect()
+/// The words of a line that no client wrote: those out of quotes, and numbers in quotes at the
+/// line's end. The first two fields in quotes are the referrer and the user agent, which may be any
+/// number.
+fn of_the_server(text: &str) -> Vec<&str> {
+    let is_number = |field: &&str| field.parse::<f64>().is_ok();
+    let (mut words, mut at_end): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut rest, mut fields) = (text, 0);
+    while let Some((before, after)) = rest.split_once('"') {
+        let length = quoted(after.as_bytes()).map_or(after.len(), <[u8]>::len);
+        rest = after.get(length + 1..).unwrap_or_default();
+        fields += 1;
+        if fields == 2 || !before.trim_ascii().is_empty() {
+            at_end.clear();
+        }
+        words.extend(before.split_ascii_whitespace());
+        at_end.extend(Some(&after[..length]).filter(|_| fields != 2).filter(is_number));
+    }
+    if rest.trim_ascii().is_empty() {
+        words.extend(at_end);
+    }
+    words.extend(rest.split_ascii_whitespace());
+    words
 }
 
 /// A field that is named (`request_time=0.012`), else the first decimal number, in seconds
@@ -351,6 +363,15 @@ mod tests {
             ("17 \"-\" \"Mozilla/5.0 (X 1.5)\" 0.123 0.120", Some(0.123)),
             ("17 \"-\" \"curl\" 842 0.250 [web] [] 10.0.0.1:80 17 0.248 502 id", Some(0.25)),
             ("17 \"-\" \"curl\" \"0.250\"", Some(0.25)),
+            ("17 \"-\" \"curl\" \"0.250\" \"0.240\"", Some(0.25)),
+            ("17 \"-\" \"curl\" \"rt=0.001\"", None),
+            ("17 \"0.250\"", Some(0.25)),
+            ("17 \"-\" \"0.001\" 0.250", Some(0.25)),
+            ("17 \"0.002\" \"0.001\" 12500", Some(0.0125)),
+            ("17 \"-\" \"curl\" \"0.001\" 12500", Some(0.0125)),
+            ("17 \"-\" \"a \\\" 0.001 \\\\\" 0.250", Some(0.25)),
+            ("17 \"-\" \"0.001\"", None),
+            ("17 \"-\" \"0.001", None),
             ("17 \"-\" \"curl\" 10.0.0.5:3000 0.250 200", Some(0.25)),
             ("17 \"-\" \"curl\" shop.example 0.250", Some(0.25)),
             ("17 \"-\" \"curl\" rt=0.5 uct=0.1", Some(0.5)),

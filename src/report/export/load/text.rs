@@ -199,7 +199,7 @@ pub fn nothing_answered(summary: &LoadSummary) -> String {
     let errors = &summary.errors;
     let tls = tls_doubt(summary).map(|doubt| Language::DATA.say_warning(doubt));
     let not_http = tls.clone().unwrap_or("is that the right port?".into());
-    let malformed = format!("answered with something that is not HTTP: {not_http}");
+    let malformed = format!("answered with something other than the HTTP asked for: {not_http}");
     let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));
     let kinds = [
         (

@@ -32,17 +32,15 @@ pub fn setting(advice: &SettingAdvice) -> String {
              these lines there instead"
         ),
         SettingAdvice::FixedInPumaFile { file, counts: which } => format!(
-            "{file} holds fixed numbers of {}, which WEB_CONCURRENCY, RAILS_MAX_THREADS and the \
-             like don't change: put these lines in their place",
+            "no variable was found that sets the {} of {file}: put these lines in their place",
             counts(*which)
         ),
         SettingAdvice::FixedInThinFile { file } => format!(
-            "{file} holds fixed numbers, which WEB_CONCURRENCY and the like don't change: put \
-             these lines in their place"
+            "no variable was found that sets the numbers of {file}: put these lines in their place"
         ),
         SettingAdvice::FixedInUnicornFile { file } => format!(
-            "{file} holds a fixed number of workers, which WEB_CONCURRENCY and the like don't \
-             change: put this line in its place"
+            "no variable was found that sets the number of workers of {file}: put this line in its \
+             place"
         ),
         SettingAdvice::UnicornNeedsFile { file } => format!(
             "Unicorn takes the number of workers from its configuration file alone, and this app \

@@ -1,6 +1,7 @@
 //! What is advised from watching, in English.
 
-use crate::report::figures::{bytes, latency, number, percent, rate};
+use crate::report::Language;
+use crate::report::figures::{bytes, cores, latency, number, percent, rate, span};
 use crate::terms::{AdviseNote, AdviseRefusal};
 
 pub fn refusal(refusal: &AdviseRefusal) -> String {
@@ -58,15 +59,7 @@ pub fn note(note: &AdviseNote) -> String {
              considered (--threads 1 considers more)"
                 .into()
         }
-        AdviseNote::SlowerWhenBusy { ratio, expected_ratio } => format!(
-            "in the busiest tenth of the time requests took {} times as long as in the quietest, \
-             where {} was expected: they wait for each other elsewhere (a database, a pool), and \
-             more of them at once hold less than is said here; more threads in all are advised \
-             only where even the low end of what they are expected to hold is more than what is \
-             expected of the present setting",
-            number(*ratio),
-            number(*expected_ratio)
-        ),
+        AdviseNote::SlowerWhenBusy { ratio, expected_ratio } => slower(*ratio, *expected_ratio),
         AdviseNote::OthersUseCores { cores } => format!(
             "other processes of this machine used {} cores; the figures are of a server that has \
              all of its own",
@@ -80,5 +73,52 @@ pub fn note(note: &AdviseNote) -> String {
              not in the figures"
                 .into()
         }
+        AdviseNote::NotWatched { what } => Language::English.say(what),
+        AdviseNote::MemoryNotSeen => {
+            "the server's memory was not seen, so that no setting is ruled out by it".into()
+        }
+        AdviseNote::SettingChanged { workers, threads, time_ratio } => {
+            changed(*workers, *threads, *time_ratio)
+        }
+        AdviseNote::ServerEnded { after_s } => {
+            format!("the server ended after {}: the figures are of that time", span(*after_s))
+        }
+        AdviseNote::FewerCoresThere { asked_cores, usable_cores } => {
+            capped("--cpus", &cores(*asked_cores), &cores(*usable_cores))
+        }
+        AdviseNote::LessMemoryThere { asked_bytes, usable_bytes } => {
+            capped("--memory", &bytes(*asked_bytes), &bytes(*usable_bytes))
+        }
+        AdviseNote::RecordedInBatches => RECORDED_IN_BATCHES.into(),
     }
+}
+
+const RECORDED_IN_BATCHES: &str = "perfm says when it wrote down a batch of requests, and not when \
+     each one ended: whether they slow down when there are more of them was not looked at, and the \
+     busiest time is the mean of so long that the batches do not count";
+
+fn slower(ratio: f64, expected_ratio: f64) -> String {
+    format!(
+        "in the busiest tenth of the time requests took {} times as long as in the quietest, \
+         where {} was expected: they wait for each other elsewhere (a database, a pool), and more \
+         of them at once hold less than is said here; more threads in all are advised only where \
+         even the low end of what they are expected to hold is more than what is expected of the \
+         present setting",
+        number(ratio),
+        number(expected_ratio)
+    )
+}
+
+fn changed(workers: u16, threads: Option<u16>, time_ratio: f64) -> String {
+    let threads = threads.map_or_else(String::new, |threads| format!(" x {threads}"));
+    format!(
+        "the setting changed meanwhile: for {} of the time it was another, most often \
+         {workers}{threads}, and the figures are of all of it; watch once more while it stays as \
+         it is",
+        percent(time_ratio)
+    )
+}
+
+fn capped(flag: &str, asked: &str, usable: &str) -> String {
+    format!("{flag} {asked} is more than the server may use here: {usable} is what counts")
 }

@@ -1,5 +1,6 @@
 //! What could not be watched, in English.
 
+use crate::report::figures::count;
 use crate::terms::BlindSpot;
 
 pub fn sentence(spot: &BlindSpot) -> String {
@@ -66,7 +67,16 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::ProbeNotUnderstood => {
             "something came through the probe's socket that no probe sends; it was left out".into()
         }
+        BlindSpot::StampsOdd { requests } => stamps_odd(*requests),
     }
+}
+
+fn stamps_odd(requests: u64) -> String {
+    format!(
+        "{} came with an X-Request-Start that makes no sense here, as where the clock of what is \
+         in front is more than 10 ms ahead: how long these waited before the app is not seen",
+        count(requests, "request", "requests")
+    )
 }
 
 fn no_shell_given(has_platform: bool) -> &'static str {

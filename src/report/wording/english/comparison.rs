@@ -8,11 +8,11 @@ use crate::report::outside::line;
 use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
-    MachineDifference, NamedPart, NamedSetting, ShapeSummary, StageSummary,
+    MachineDifference, MetricRead, NamedPart, NamedSetting, ShapeSummary, StageSummary,
 };
 
-/// More stages than this are not named one by one.
-const STAGES_NAMED: usize = 4;
+/// More stages or paths than this are not named one by one.
+const NAMED: usize = 4;
 
 pub fn machines(difference: &MachineDifference) -> String {
     let one = |it: &Machine| format!("{} with {} cores", it.cpu_model, it.cores);
@@ -79,6 +79,12 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             "cannot tell: of {possible} blocks, or days of ranges one after the other, only \
              {present} have figures on both sides"
         ),
+        CompareRefusal::BlocksQuiet { present, possible, block_s, needed } => format!(
+            "cannot tell: of {possible} blocks of {} only {present} have figures on both sides, \
+             and most of the others fewer than {needed} requests; give a longer --block (1h at \
+             most), or a busier time",
+            span(f64::from(*block_s))
+        ),
     }
 }
 
@@ -94,8 +100,8 @@ fn shape(shape: &ShapeSummary) -> String {
     match shape {
         ShapeSummary::Constant => "one rate all the time".into(),
         ShapeSummary::Stages { stages } => {
-            let mut named: Vec<String> = stages.iter().take(STAGES_NAMED).map(stage).collect();
-            let others = stages.len().saturating_sub(STAGES_NAMED) as u64;
+            let mut named: Vec<String> = stages.iter().take(NAMED).map(stage).collect();
+            let others = stages.len().saturating_sub(NAMED) as u64;
             if others > 0 {
                 named.push(count(others, "more stage", "more stages"));
             }
@@ -205,9 +211,10 @@ const NOT_MEASURED_IN_TURN: &str = "the two were not measured in turn: the inter
      at another time; those of one session that measures both do";
 const GOAL_OUT_OF_REACH: &str = "not even one client alone is served within the goal, so there is \
      no capacity to compare; give a --slo that can be met";
-const RAN_AT_ONCE: &str = "both ran at once, and the intervals hold however often one looks; what \
-     the instances of A and B differ by of themselves is not in them: the same two at a time when \
-     both had one setting tell";
+const RAN_AT_ONCE: &str = "both ran at once, and the intervals hold however often one looks, as \
+     long as the range begins at the same moment";
+const INSTANCES_DIFFER: &str = "what the instances of A and B differ by of themselves is not in \
+     them: the same two at a time when both had one setting tell";
 const HOURS_MATCHED: &str = "hours of the same weekday were set beside each other; what else \
      changed between the two ranges is not told apart: two settings at once, on two halves of the \
      fleet, do";
@@ -242,28 +249,25 @@ pub fn note(note: &CompareNote) -> String {
             "{side} has submodules, which are not checked out; --prepare 'git submodule update \
              --init' brings them"
         ),
+        CompareNote::CodeShared { paths } => code_shared(paths),
         CompareNote::GoalOutOfReach => GOAL_OUT_OF_REACH.into(),
         CompareNote::FewBlocks { blocks, block_s, wanted, budget_s } => {
             few_blocks(*blocks, *block_s, *wanted, *budget_s)
         }
-        CompareNote::RanAtOnce => RAN_AT_ONCE.into(),
+        CompareNote::RanAtOnce => format!("{RAN_AT_ONCE}; {INSTANCES_DIFFER}"),
+        CompareNote::RanAtOnceLately { from } => lately(from),
+        CompareNote::MetricsRead { metrics } => metrics_read(metrics),
+        CompareNote::BalancersOwnErrors => BALANCERS_OWN_ERRORS.into(),
         CompareNote::HoursMatched => HOURS_MATCHED.into(),
-        CompareNote::BlocksMissing { missing, possible } => {
-            format!(
-                "gaps: {missing} of {possible} blocks have no figure on one side, and count on \
-                 neither"
-            )
-        }
+        CompareNote::BlocksMissing { missing, possible } => format!(
+            "gaps: {missing} of {possible} blocks have no figure on one side, and count on neither"
+        ),
         CompareNote::TrafficUneven { traffic_ratio } => format!(
             "B got {} times as many requests as A: latency, memory and CPU may differ for that \
              alone, unless B has as many times the instances",
             number(*traffic_ratio)
         ),
-        CompareNote::ClocksApart { ahead_s } => format!(
-            "Prometheus' clock is {} {} ours; ranges go by Prometheus'",
-            span(ahead_s.abs()),
-            if *ahead_s > 0.0 { "ahead of" } else { "behind" }
-        ),
+        CompareNote::ClocksApart { ahead_s } => clocks_apart(*ahead_s),
         CompareNote::RangeCut { to } => {
             format!("the range was cut at {to}: what is later is not known yet")
         }
@@ -282,6 +286,42 @@ pub fn note(note: &CompareNote) -> String {
         ),
         CompareNote::SourceWarned { text } => format!("remarked of the record: {}", line(text)),
     }
+}
+
+const BALANCERS_OWN_ERRORS: &str = "of a target group, requests count as failed that it answered \
+     with 5xx, and connections to it that could not be made; other replies that the load balancer \
+     makes itself (502, 504) are counted of a whole balancer alone";
+
+fn lately(from: &str) -> String {
+    format!(
+        "both ran at once, and the intervals hold for this one look, as the range of --last begins \
+         at another moment each time; say '--between {from}..' when you look again: of ranges that \
+         begin there they hold however often one looks; {INSTANCES_DIFFER}"
+    )
+}
+
+fn metrics_read(metrics: &[MetricRead]) -> String {
+    let each = metrics.iter().map(|it| format!("{} by {}", it.figure, line(&it.metric)));
+    format!("read: {}", each.collect::<Vec<_>>().join(", "))
+}
+
+fn clocks_apart(ahead_s: f64) -> String {
+    let span = span(ahead_s.abs());
+    let side = if ahead_s > 0.0 { "ahead of" } else { "behind" };
+    format!("Prometheus' clock is {span} {side} ours; ranges go by Prometheus'")
+}
+
+fn code_shared(paths: &[String]) -> String {
+    let mut named: Vec<String> = paths.iter().take(NAMED).cloned().collect();
+    let others = paths.len().saturating_sub(NAMED) as u64;
+    if others > 0 {
+        named.push(count(others, "more path", "more paths"));
+    }
+    format!(
+        "A and B may both run code of the working folder, by {}: what they differ by in there is \
+         not measured; --prepare 'COMMAND' makes each its own, such as 'npm ci && npm run build'",
+        English.list(&named)
+    )
 }
 
 fn few_blocks(blocks: u64, block_s: f64, wanted: u64, budget_s: f64) -> String {

@@ -20,6 +20,9 @@ pub fn cause_in_lab(cause: &BootCause) -> String {
 fn with_way_out(cause: &BootCause, longer: &str) -> String {
     match cause {
         BootCause::NotReady { seen, end, connections_for } => {
+            // More time would not keep a server from killing its workers.
+            let is_killed = *seen == Some(BootFailureKind::WorkerTimeout);
+            let longer = if is_killed { "" } else { longer };
             let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
             let needed = connections_for.map(|it| format!(" ({})", connections(it)));
             let needed = needed.unwrap_or_default();
@@ -44,9 +47,14 @@ fn shown(kind: BootFailureKind) -> &'static str {
         BootFailureKind::Database => "its database cannot be reached or does not exist",
         BootFailureKind::TooManyConnections => "its database refuses more connections",
         BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
+        BootFailureKind::VariableMissing => "a variable that the app reads is not set",
+        BootFailureKind::AssetsMissing => "its assets are not compiled",
         BootFailureKind::NotInstalled => "the server, or a part of it, is not installed",
         BootFailureKind::PortTaken => "something else listens on its port",
         BootFailureKind::OtherPort => "the app listens on another port than PORT says",
+        BootFailureKind::WorkerTimeout => {
+            "the server itself killed a worker that had not booted in time"
+        }
         BootFailureKind::Exited
         | BootFailureKind::NeverReady
         | BootFailureKind::ForcedSsl
@@ -150,6 +158,20 @@ const OTHER_PAGE: &str = "or name another page with --target 'GET /path'";
 const PROXY_HEADER: &str =
     "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https'";
 
+const NUMBER_USER: &str = "\
+     give the user's number in the image (`id -u` there says it; 0 is root): a file with the line \
+     `securityContext: {runAsUser: 1000}`, named with --pod-template; where a template is given \
+     already, the line belongs in the spec of its pods";
+const SET_VARIABLE: &str = "\
+     give it the variable that its last lines name: --env NAME=VALUE; where a file .env has it, \
+     type `set -a; . ./.env; set +a` before";
+const RUN_IN_FOREGROUND: &str = "\
+     its command ended at once and without an error: leave out what sends the server to the \
+     background (a flag such as --daemon)";
+const LISTEN_ON_PORT_VARIABLE: &str = "\
+     let the app listen on the port that the variable PORT names (Node.js: \
+     server.listen(process.env.PORT || 3000))";
+
 pub fn to_start(advice: &StartAdvice) -> String {
     match advice {
         StartAdvice::MendApp => "mend what the app's own last lines name".into(),
@@ -157,12 +179,7 @@ pub fn to_start(advice: &StartAdvice) -> String {
         StartAdvice::NameVariable { place } => {
             format!("name the variable that it follows: --env 'NAME={{{place}}}'")
         }
-        StartAdvice::NumberUser => {
-            "give the user's number in the image (`id -u` there says it; 0 is root): a file with \
-             the line `securityContext: {runAsUser: 1000}`, named with --pod-template; where a \
-             template is given already, the line belongs in the spec of its pods"
-                .into()
-        }
+        StartAdvice::NumberUser => NUMBER_USER.into(),
         StartAdvice::SetSecret { command } => {
             format!("set it for the measurement, any long text will do: `{command}`")
         }
@@ -197,16 +214,21 @@ pub fn to_start(advice: &StartAdvice) -> String {
             format!("install it: a package that has the program {program}")
         }
         StartAdvice::InstallNamed => "install what the line names, or write its whole path".into(),
+        StartAdvice::SetVariable => SET_VARIABLE.into(),
+        StartAdvice::CompileAssets { command } => format!("compile them: `{command}`"),
+        StartAdvice::RunInForeground => RUN_IN_FOREGROUND.into(),
         StartAdvice::FreePort => "end what listens there, or let the port be chosen freely".into(),
-        StartAdvice::ListenOnPortVariable => {
-            "let the app listen on the port that the variable PORT names (Node.js: \
-             server.listen(process.env.PORT || 3000))"
-                .into()
+        StartAdvice::FreeOwnPort { port } => format!(
+            "the app takes port {port} beside the one that its server is given, and something \
+             else, or another of its workers, listens there: end that, or give the app another \
+             port, or none, for the measurement"
+        ),
+        StartAdvice::ListenOnPortVariable => LISTEN_ON_PORT_VARIABLE.into(),
+        StartAdvice::RaiseWorkerTimeout { setting } => {
+            format!("raise {setting} in the server's own settings, by which it kills such a worker")
         }
         StartAdvice::SeeWhatItWaitsFor => {
-            "look at what the app waits for when it boots, or at the page that is asked for; a \
-             page that answers sooner can be named with --ready"
-                .into()
+            "look at what the app waits for when it boots, or at the page that is asked for".into()
         }
         StartAdvice::MendCertificate { fault } => to_mend(*fault).into(),
     }
@@ -254,7 +276,7 @@ pub fn to_reply(advice: &ReplyAdvice) -> String {
             )
         }
         ReplyAdvice::NameExistingPage { list: None } => {
-            "name a page that exists with --target 'GET /path' (or --ready /path)".into()
+            "name a page that exists with --target 'GET /path'".into()
         }
         ReplyAdvice::NameExistingPage { list: Some(command) } => {
             format!("name a page that exists with --target 'GET /path'; `{command}` lists them")
@@ -262,14 +284,15 @@ pub fn to_reply(advice: &ReplyAdvice) -> String {
         ReplyAdvice::NameGoodPage => {
             "name a page that answers 2xx with --target 'GET /path'".into()
         }
+        ReplyAdvice::NameReadyPage => "name a page that answers 2xx with --ready /path".into(),
         ReplyAdvice::LiftRateLimit { limits } => {
             let limits = match limits.as_slice() {
                 [] => String::new(),
                 limits => format!(" ({})", limits.join(", ")),
             };
             format!(
-                "switch the app's rate limit off for the measurement{limits}, or except 127.0.0.1 \
-                 from it"
+                "switch the app's rate limit off for the measurement{limits}, or except the \
+                 address that the load comes from (on this machine 127.0.0.1)"
             )
         }
     }
@@ -331,6 +354,15 @@ mod tests {
             ),
             (
                 not_ready(
+                    Some(BootFailureKind::WorkerTimeout),
+                    BootEnd::TooFewBooted { booted: 0, of: 2, patience_s: 180.0 },
+                    None,
+                ),
+                "the server itself killed a worker that had not booted in time: 0 of 2 processes \
+                 had booted within 180 s",
+            ),
+            (
+                not_ready(
                     None,
                     BootEnd::InitContainerRuns { container: "migrate".into(), patience_s: 300.0 },
                     None,
@@ -386,7 +418,12 @@ mod tests {
             ),
             (
                 ReplyAdvice::LiftRateLimit { limits: Vec::new() },
-                "switch the app's rate limit off for the measurement, or except 127.0.0.1 from it",
+                "switch the app's rate limit off for the measurement, or except the address that \
+                 the load comes from (on this machine 127.0.0.1)",
+            ),
+            (
+                ReplyAdvice::NameExistingPage { list: None },
+                "name a page that exists with --target 'GET /path'",
             ),
         ] {
             assert_eq!(to_reply(&said), expected);

@@ -89,8 +89,8 @@ fn uncertified(count: &TermCount) -> String {
     }
 }
 
-const BOTH_BREAK_DOWN: &str = "servers of A and of B died under load, or answered nothing: the app \
-     breaks down whatever changed";
+const BOTH_BREAK_DOWN: &str = "servers of A and of B died under load, answered nothing, or did not \
+     start: the app breaks down whatever changed";
 
 pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
@@ -106,7 +106,7 @@ pub fn of_change(reason: &ChangeReason) -> String {
             )
         }
         ChangeReason::ServerDies { side } => {
-            format!("the server of {side} died under load, again and again")
+            format!("the server of {side} died under load or did not start, again and again")
         }
         ChangeReason::AnswersNothing { side } => {
             format!("{side} answers nothing when many clients ask")

@@ -70,6 +70,10 @@ pub fn of_ruby(remark: &RubyRemark) -> String {
             names.join(", "),
             if names.len() == 1 { "runs" } else { "run" }
         ),
+        RubyRemark::PluginOff { plugin, variable } => format!(
+            "the plugin {plugin} is not loaded, as {variable} is not set here: where production \
+             sets it, give --env {variable}=1 to measure with it"
+        ),
         RubyRemark::ChannelsWithoutClients { channels } => format!(
             "Action Cable may serve {} of app/channels in the same processes; nobody is connected \
              to them here, so leave room for what that costs",

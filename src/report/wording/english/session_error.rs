@@ -64,13 +64,17 @@ fn settings(error: &SettingsError) -> String {
         SettingsError::NothingPrinted => "the command printed no settings".into(),
         SettingsError::VersionNotPrinted => "PHP-FPM did not say its version".into(),
         SettingsError::NotReadInTime { patience_s } => {
-            format!("they were not read within {patience_s} s")
+            format!("they were not read within {patience_s} s; --boot-timeout gives them longer")
         }
         SettingsError::Failed { error, at: None } => error.clone(),
         SettingsError::Failed { error, at: Some(at) } => format!("{error} ({at})"),
         SettingsError::NotInstalled { server, error } => {
             format!("{server} is not installed ({error})")
         }
+        SettingsError::WorkersRunAsgi { class, entry, asgi } => format!(
+            "its workers ({class}) run ASGI apps, and {entry} is a WSGI app: name the ASGI app, \
+             such as --entry {asgi}"
+        ),
         SettingsError::NoWorkers => {
             "the app's own setting cannot run: 0 is not a number of workers from 1".into()
         }

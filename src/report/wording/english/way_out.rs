@@ -23,7 +23,14 @@ pub(super) fn say(way: &WayOut<'_>) -> String {
                  is {goal}, so no number of workers{or_threads} can meet it"
             );
         }
-        WayOut::SeeErrors => "see why requests fail: the trials list each status and error",
+        WayOut::SeeErrors { status } => {
+            let most = status.map(|it| format!(", most often with status {it}"));
+            return format!(
+                "see why requests fail{}: 'sweetspot report last --json' lists statuses and \
+                 errors of each trial",
+                most.unwrap_or_default()
+            );
+        }
         WayOut::AskForLess => "ask for less: --slo with a higher latency limit or error ratio",
     };
     text.to_string()

@@ -32,17 +32,17 @@ pub fn setting(advice: &SettingAdvice) -> String {
              わりにこれらの行を書いてください"
         ),
         SettingAdvice::FixedInPumaFile { file, counts: which } => format!(
-            "{file} には{}の数が固定で書いてあり、WEB_CONCURRENCY や RAILS_MAX_THREADS などでは変わりま\
-             せん。その代わりにこれらの行を書いてください",
+            "{file} の{}の数を決める環境変数が見つかりませんでした。元の行の代わりに、これらの行を書い\
+             てください",
             counts(*which)
         ),
         SettingAdvice::FixedInThinFile { file } => format!(
-            "{file} には数が固定で書いてあり、WEB_CONCURRENCY などでは変わりません。その代わりにこれ\
-             らの行を書いてください"
+            "{file} の数を決める環境変数が見つかりませんでした。元の行の代わりに、これらの行を書いてく\
+             ださい"
         ),
         SettingAdvice::FixedInUnicornFile { file } => format!(
-            "{file} にはワーカーの数が固定で書いてあり、WEB_CONCURRENCY などでは変わりません。その代\
-             わりにこの行を書いてください"
+            "{file} のワーカー数を決める環境変数が見つかりませんでした。元の行の代わりに、この行を書い\
+             てください"
         ),
         SettingAdvice::UnicornNeedsFile { file } => format!(
             "Unicorn のワーカー数は設定ファイルでだけ決まりますが、このアプリにはありません。{file} \

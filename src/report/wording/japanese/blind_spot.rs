@@ -59,5 +59,9 @@ pub fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::ProbeNotUnderstood => {
             "プローブのソケットに、プローブが送らないものが届いたため、除きました".into()
         }
+        BlindSpot::StampsOdd { requests } => format!(
+            "X-Request-Start の時刻がおかしいリクエストが {requests} 件ありました（前段の時計が 10 ms より進んでいるなど）。\
+             それらがアプリの前で待った時間は見えません"
+        ),
     }
 }

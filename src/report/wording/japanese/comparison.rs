@@ -7,11 +7,11 @@ use crate::report::outside::line;
 use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
-    MachineDifference, NamedPart, NamedSetting, ShapeSummary, StageSummary,
+    MachineDifference, MetricRead, NamedPart, NamedSetting, ShapeSummary, StageSummary,
 };
 
-/// More stages than this are not named one by one.
-const STAGES_NAMED: usize = 4;
+/// More stages or paths than this are not named one by one.
+const NAMED: usize = 4;
 
 pub fn machines(difference: &MachineDifference) -> String {
     let one = |it: &Machine| format!("{}（{} コア）", it.cpu_model, it.cores);
@@ -83,6 +83,11 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             "判定できません。期間の {possible} 個（前後を比べるときは日）のうち、両方に値があるのは {present} \
              個だけです"
         ),
+        CompareRefusal::BlocksQuiet { present, possible, block_s, needed } => format!(
+            "判定できません。{} ごとの {possible} 個のうち、両方に値があるのは {present} 個だけで、残りの多くはリクエストが {needed} \
+             件に足りません。--block を長く（1h まで）するか、もっと混む時間にしてください",
+            span(f64::from(*block_s))
+        ),
     }
 }
 
@@ -98,8 +103,8 @@ fn shape(shape: &ShapeSummary) -> String {
     match shape {
         ShapeSummary::Constant => "一定のレート".into(),
         ShapeSummary::Stages { stages } => {
-            let mut named: Vec<String> = stages.iter().take(STAGES_NAMED).map(stage).collect();
-            let others = stages.len().saturating_sub(STAGES_NAMED);
+            let mut named: Vec<String> = stages.iter().take(NAMED).map(stage).collect();
+            let others = stages.len().saturating_sub(NAMED);
             if others > 0 {
                 named.push(format!("さらに {others} 段階"));
             }
@@ -200,8 +205,12 @@ fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
 
 const NOT_MEASURED_IN_TURN: &str = "2 つは交互に計測したものではありません。レイテンシ、メモリー、CPU の区間には、起動ごとの差は入って\
      いますが、時間を置いたことによるマシンの差は入っていません。1 つのセッションで両方を計測すれば、それも入ります";
-const RAN_AT_ONCE: &str = "両方が同時に動いていて、区間は何度見ても成り立ちます。A と B のインスタンスそのものの差は入っていません。\
-     両方が同じ設定だったときの 2 つを比べれば、それがわかります";
+const RAN_AT_ONCE: &str =
+    "両方が同時に動いていて、期間の始まりが同じである限り、区間は何度見ても成り立ちます。";
+const INSTANCES_DIFFER: &str = "A と B のインスタンスそのものの差は入っていません。両方が同じ設定だったときの 2 つを比べれば、\
+     それがわかります";
+const BALANCERS_OWN_ERRORS: &str = "ターゲットグループの失敗は、そこからの 5xx と、そこへつながらなかった接続です。ロードバランサー自身が返すほかの \
+     502 や 504 は、ロードバランサー全体でしか数えられていません";
 const HOURS_MATCHED: &str = "同じ曜日の同じ時刻どうしを比べています。2 つの期間の間に変わったほかのことは区別できません。2 つの設定を\
      半分ずつ同時に動かせば区別できます";
 
@@ -229,6 +238,7 @@ pub fn note(note: &CompareNote) -> String {
             "{side} にはサブモジュールがあり、チェックアウトしていません。--prepare 'git submodule \
              update --init' で取得できます"
         ),
+        CompareNote::CodeShared { paths } => code_shared(paths),
         CompareNote::GoalOutOfReach => {
             "クライアントが 1 つでも目標を満たさないため、さばける量は比べられません。満たせる --slo を指定してください"
                 .into()
@@ -236,7 +246,10 @@ pub fn note(note: &CompareNote) -> String {
         CompareNote::FewBlocks { blocks, block_s, wanted, budget_s } => {
             few_blocks(*blocks, *block_s, *wanted, *budget_s)
         }
-        CompareNote::RanAtOnce => RAN_AT_ONCE.into(),
+        CompareNote::RanAtOnce => format!("{RAN_AT_ONCE}{INSTANCES_DIFFER}"),
+        CompareNote::RanAtOnceLately { from } => lately(from),
+        CompareNote::MetricsRead { metrics } => metrics_read(metrics),
+        CompareNote::BalancersOwnErrors => BALANCERS_OWN_ERRORS.into(),
         CompareNote::HoursMatched => HOURS_MATCHED.into(),
         CompareNote::BlocksMissing { missing, possible } => {
             format!("抜け: {possible} 個のうち {missing} 個は一方に値がなく、どちらでも数えていません")
@@ -270,6 +283,32 @@ pub fn note(note: &CompareNote) -> String {
             format!("記録元からの注意: {}", line(text))
         }
     }
+}
+
+fn lately(from: &str) -> String {
+    format!(
+        "両方が同時に動いていて、区間はこの 1 回に限り成り立ちます。--last の期間は見るたびに始まりが変わるためです。次からは \
+         '--between {from}..' としてください。そこから始まる期間なら、何度見ても成り立ちます。{INSTANCES_DIFFER}"
+    )
+}
+
+fn metrics_read(metrics: &[MetricRead]) -> String {
+    let each =
+        metrics.iter().map(|it| format!("{}は {}", name(it.figure).trim_end(), line(&it.metric)));
+    format!("読んだメトリクス: {}", each.collect::<Vec<_>>().join("、"))
+}
+
+fn code_shared(paths: &[String]) -> String {
+    let mut named: Vec<String> = paths.iter().take(NAMED).cloned().collect();
+    let others = paths.len().saturating_sub(NAMED);
+    if others > 0 {
+        named.push(format!("ほか {others} 個"));
+    }
+    format!(
+        "A と B のどちらも、作業フォルダーのコードを動かしているかもしれません（{}）。そこにある違いは計測されません。\
+         --prepare 'COMMAND' でそれぞれに作れます（'npm ci && npm run build' など）",
+        Japanese.list(&named)
+    )
 }
 
 fn few_blocks(blocks: u64, block_s: f64, wanted: u64, budget_s: f64) -> String {

@@ -20,6 +20,9 @@ pub fn cause_in_lab(cause: &BootCause) -> String {
 fn with_way_out(cause: &BootCause, longer: &str) -> String {
     match cause {
         BootCause::NotReady { seen, end, connections_for } => {
+            // More time would not keep a server from killing its workers.
+            let is_killed = *seen == Some(BootFailureKind::WorkerTimeout);
+            let longer = if is_killed { "" } else { longer };
             let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
             let needed = connections_for.map(|it| format!("（{}）", connections(it)));
             let needed = needed.unwrap_or_default();
@@ -47,9 +50,14 @@ fn shown(kind: BootFailureKind) -> &'static str {
         BootFailureKind::PendingMigration => {
             "マイグレーションが残っていて、データベースにテーブルがありません"
         }
+        BootFailureKind::VariableMissing => "アプリが読む環境変数が設定されていません",
+        BootFailureKind::AssetsMissing => "アセットがコンパイルされていません",
         BootFailureKind::NotInstalled => "サーバーか、その一部がインストールされていません",
         BootFailureKind::PortTaken => "ほかのものが同じポートで listen しています",
         BootFailureKind::OtherPort => "アプリが PORT とは違うポートで listen しています",
+        BootFailureKind::WorkerTimeout => {
+            "時間内に起動しなかったワーカーを、サーバー自身が強制終了しました"
+        }
         BootFailureKind::Exited
         | BootFailureKind::NeverReady
         | BootFailureKind::ForcedSsl
@@ -162,6 +170,16 @@ pub fn process_end(end: &ProcessEnd) -> String {
 const PROXY_HEADER: &str =
     "前段のプロキシが送るものを送ってください: -H 'X-Forwarded-Proto: https'";
 
+const NUMBER_USER: &str = "イメージでのユーザーの番号（`id -u` の値、0 は root）を `securityContext: \
+     {runAsUser: 1000}` とファイルに書き、--pod-template で指定してください。すでに\
+     テンプレートがあれば、その Pod の spec に書きます";
+const SET_VARIABLE: &str = "最後の出力にある変数を --env NAME=VALUE で与えてください。.env ファイルにあれば、先に \
+     `set -a; . ./.env; set +a` を実行します";
+const RUN_IN_FOREGROUND: &str = "コマンドがすぐに、エラーなしで終わりました。サーバーをバックグラウンドに移すもの（--daemon \
+     などのフラグ）を外してください";
+const LISTEN_ON_PORT_VARIABLE: &str = "環境変数 PORT のポートで listen するようにしてください（Node.js: \
+     server.listen(process.env.PORT || 3000)）";
+
 pub fn to_start(advice: &StartAdvice) -> String {
     match advice {
         StartAdvice::MendApp => "アプリの最後の出力にある問題を直してください".into(),
@@ -169,12 +187,7 @@ pub fn to_start(advice: &StartAdvice) -> String {
         StartAdvice::NameVariable { place } => {
             format!("アプリが従う変数を指定してください: --env 'NAME={{{place}}}'")
         }
-        StartAdvice::NumberUser => {
-            "イメージでのユーザーの番号（`id -u` の値、0 は root）を `securityContext: \
-             {runAsUser: 1000}` とファイルに書き、--pod-template で指定してください。すでに\
-             テンプレートがあれば、その Pod の spec に書きます"
-                .into()
-        }
+        StartAdvice::NumberUser => NUMBER_USER.into(),
         StartAdvice::SetSecret { command } => {
             format!("計測のために設定してください。長い文字列なら何でもかまいません: `{command}`")
         }
@@ -214,18 +227,25 @@ pub fn to_start(advice: &StartAdvice) -> String {
         StartAdvice::InstallNamed => {
             "その行にあるものをインストールするか、フルパスで書いてください".into()
         }
+        StartAdvice::SetVariable => SET_VARIABLE.into(),
+        StartAdvice::CompileAssets { command } => {
+            format!("コンパイルしてください: `{command}`")
+        }
+        StartAdvice::RunInForeground => RUN_IN_FOREGROUND.into(),
+        StartAdvice::FreeOwnPort { port } => format!(
+            "アプリはサーバーに与えられたポートのほかにポート {port} も使い、そこではほかのものか、\
+             アプリの別のワーカーが listen しています。それを終了するか、計測の間だけ別のポートにするか、\
+             使わないようにしてください"
+        ),
         StartAdvice::FreePort => {
             "そこで listen しているものを終了するか、ポートを自由に選ばせてください".into()
         }
-        StartAdvice::ListenOnPortVariable => {
-            "環境変数 PORT のポートで listen するようにしてください（Node.js: \
-             server.listen(process.env.PORT || 3000)）"
-                .into()
+        StartAdvice::ListenOnPortVariable => LISTEN_ON_PORT_VARIABLE.into(),
+        StartAdvice::RaiseWorkerTimeout { setting } => {
+            format!("この強制終了を決めている、サーバー自身の設定の {setting} を延ばしてください")
         }
         StartAdvice::SeeWhatItWaitsFor => {
-            "起動時にアプリが待っているものか、要求しているページを見てください。早く応答するページを \
-             --ready で指定できます"
-                .into()
+            "起動時にアプリが待っているものか、要求しているページを見てください".into()
         }
         StartAdvice::MendCertificate { fault } => to_mend(*fault).into(),
     }
@@ -278,7 +298,7 @@ pub fn to_reply(advice: &ReplyAdvice) -> String {
             )
         }
         ReplyAdvice::NameExistingPage { list: None } => {
-            "存在するページを --target 'GET /path'（または --ready /path）で指定してください".into()
+            "存在するページを --target 'GET /path' で指定してください".into()
         }
         ReplyAdvice::NameExistingPage { list: Some(command) } => format!(
             "存在するページを --target 'GET /path' で指定してください。`{command}` で一覧できます"
@@ -286,13 +306,17 @@ pub fn to_reply(advice: &ReplyAdvice) -> String {
         ReplyAdvice::NameGoodPage => {
             "2xx を返すページを --target 'GET /path' で指定してください".into()
         }
+        ReplyAdvice::NameReadyPage => {
+            "2xx を返すページを --ready /path で指定してください".into()
+        }
         ReplyAdvice::LiftRateLimit { limits } => {
             let limits = match limits.as_slice() {
                 [] => String::new(),
                 limits => format!("（{}）", limits.join("、")),
             };
             format!(
-                "計測の間だけアプリのレート制限{limits}を切るか、127.0.0.1 を除外してください"
+                "計測の間だけアプリのレート制限{limits}を切るか、負荷を送るアドレス（このマシンでは \
+                 127.0.0.1）を除外してください"
             )
         }
     }

@@ -95,8 +95,8 @@ fn uncertified(count: &TermCount) -> String {
     }
 }
 
-const BOTH_BREAK_DOWN: &str = "A と B のどちらのサーバーも、負荷をかけると終了するか、何も応答しませんでした。変更とは関係なく、アプリが\
-     動かなくなります";
+const BOTH_BREAK_DOWN: &str = "A と B のどちらのサーバーも、負荷をかけると終了するか、何も応答しないか、起動しませんでした。変更とは\
+     関係なく、アプリが動かなくなります";
 
 pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
@@ -112,7 +112,9 @@ pub fn of_change(reason: &ChangeReason) -> String {
             )
         }
         ChangeReason::ServerDies { side } => {
-            format!("{side} のサーバーが、負荷をかけると繰り返し終了しました")
+            format!(
+                "{side} のサーバーが、負荷をかけると終了するか、起動しないことが繰り返されました"
+            )
         }
         ChangeReason::AnswersNothing { side } => {
             format!("{side} は、多くのクライアントが同時に要求すると何も応答しません")

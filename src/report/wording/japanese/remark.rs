@@ -61,6 +61,10 @@ pub fn of_ruby(remark: &RubyRemark) -> String {
         RubyRemark::PluginsRun { names } => {
             format!("{} がサーバーの中で動き、その負荷も一緒に測られます", names.join("、"))
         }
+        RubyRemark::PluginOff { plugin, variable } => format!(
+            "ここでは {variable} が設定されていないので、プラグイン {plugin} は読み込まれません。本番で\
+             設定しているなら、--env {variable}=1 を付けて一緒に計測してください"
+        ),
         RubyRemark::ChannelsWithoutClients { channels } => format!(
             "Action Cable が同じプロセスで app/channels の {channels} 個のチャンネルを受け持つことが\
              あります。ここでは誰も接続しないので、その分の余裕を残してください"

@@ -80,13 +80,17 @@ fn settings(error: &SettingsError) -> String {
         SettingsError::NothingPrinted => "コマンドが設定を出力しませんでした".into(),
         SettingsError::VersionNotPrinted => "PHP-FPM がバージョンを出力しませんでした".into(),
         SettingsError::NotReadInTime { patience_s } => {
-            format!("{patience_s} 秒以内に読めませんでした")
+            format!("{patience_s} 秒以内に読めませんでした（--boot-timeout で延ばせます）")
         }
         SettingsError::Failed { error, at: None } => error.clone(),
         SettingsError::Failed { error, at: Some(at) } => format!("{error}（{at}）"),
         SettingsError::NotInstalled { server, error } => {
             format!("{server} がインストールされていません（{error}）")
         }
+        SettingsError::WorkersRunAsgi { class, entry, asgi } => format!(
+            "ワーカー（{class}）は ASGI のアプリを動かすものですが、{entry} は WSGI のアプリです。ASGI \
+             のアプリを指定してください（例: --entry {asgi}）"
+        ),
         SettingsError::NoWorkers => "アプリ自身の設定のワーカー数が 0 です".into(),
         SettingsError::NoThreads => "アプリ自身の設定のスレッド数が 0 です".into(),
         SettingsError::NoNumberOfWorkers { setting, value } => {

@@ -23,8 +23,13 @@ pub(super) fn say(way: &WayOut<'_>) -> String {
                  {goal} なので、ワーカー{threads}をいくつにしても満たせません"
             );
         }
-        WayOut::SeeErrors => {
-            "リクエストが失敗する理由を見てください。各試行にステータスとエラーの一覧があります"
+        WayOut::SeeErrors { status } => {
+            let most = status.map(|it| format!("（最も多いステータスは {it}）"));
+            return format!(
+                "リクエストが失敗する理由{}を見てください。'sweetspot report last --json' に各試行の\
+                 ステータスとエラーの一覧があります",
+                most.unwrap_or_default()
+            );
         }
         WayOut::AskForLess => "目標を緩めてください: --slo でレイテンシの上限かエラー率を上げます",
     };

@@ -1,7 +1,8 @@
 //! Whether a load can be believed, in English.
 
+use super::super::failure;
 use crate::report::wording::Language;
-use crate::terms::{GeneratorDoubt, LoadDoubt, TlsTrouble};
+use crate::terms::{GeneratorDoubt, LoadDoubt, ReplyAdvice, TlsTrouble};
 
 pub(super) const MORE_LOOPS: &str = "use more loops (--loops), or run it on another machine";
 
@@ -67,9 +68,11 @@ pub(super) fn message(doubt: &LoadDoubt) -> String {
                 since.unwrap_or_default()
             )
         }
-        LoadDoubt::FailedReplies { failed, replies } => {
+        LoadDoubt::FailedReplies { failed, replies, commonest_status } => {
             let percent = *failed as f64 / (*replies).max(1) as f64 * 100.0;
-            format!("{percent:.0} % of the replies are neither 2xx nor 3xx")
+            let most = commonest_status.map(|status| format!(", most often {status}"));
+            let most = most.unwrap_or_default();
+            format!("{percent:.0} % of the replies are neither 2xx nor 3xx{most}")
         }
         LoadDoubt::LoadCutShort { after_s, is_unmeasured } => {
             let when = if *is_unmeasured { ", before anything was measured" } else { "" };
@@ -119,9 +122,10 @@ fn of_tls(trouble: &TlsTrouble) -> String {
         TlsTrouble::Alert { why } => format!("the server ended TLS with an alert ({why})"),
         TlsTrouble::NotTls => "the server does not speak TLS on this port".into(),
         TlsTrouble::Closed => "the server closed the connection in the TLS handshake".into(),
-        TlsTrouble::NoHttp2 => "TLS failed (the server does not speak HTTP/2)".into(),
+        TlsTrouble::NoHttp2 => "the server does not speak HTTP/2 on this port".into(),
         TlsTrouble::Other { why } => format!("TLS failed ({why})"),
         TlsTrouble::Unasked => "the server speaks TLS on this port".into(),
+        TlsTrouble::OnlyHttp2 => "the server speaks only HTTP/2 on this port".into(),
     }
 }
 
@@ -129,6 +133,9 @@ pub(super) fn advice(doubt: &LoadDoubt) -> String {
     let advice = match doubt {
         LoadDoubt::LogLinesNotUnderstood { first_line, .. } => {
             return format!("look at line {first_line}, the first of them");
+        }
+        LoadDoubt::FailedReplies { commonest_status: Some(429), .. } => {
+            return failure::to_reply(&ReplyAdvice::LiftRateLimit { limits: Vec::new() });
         }
         LoadDoubt::WaitedForPlace { .. } => {
             "the server fell behind, or --max-in-flight or the limit on open files is too low"
@@ -179,9 +186,11 @@ fn advice_on_tls(trouble: &TlsTrouble) -> &'static str {
             "is that the right port? for plain HTTP write http:// instead of https://"
         }
         TlsTrouble::Closed => "does that port speak TLS? the server's log may say why",
-        TlsTrouble::NoHttp2 | TlsTrouble::Other { .. } => {
+        TlsTrouble::NoHttp2 => "leave --http 2 out, or aim at a port that speaks it",
+        TlsTrouble::Other { .. } => {
             "the server's log may say more; 'openssl s_client' shows what it offers"
         }
         TlsTrouble::Unasked => "write https:// instead of http://",
+        TlsTrouble::OnlyHttp2 => "ask in HTTP/2: --http 2",
     }
 }

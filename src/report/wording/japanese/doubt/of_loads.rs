@@ -1,7 +1,8 @@
 //! Whether a load can be believed, in Japanese.
 
+use super::super::failure;
 use crate::report::wording::Language;
-use crate::terms::{GeneratorDoubt, LoadDoubt, TlsTrouble};
+use crate::terms::{GeneratorDoubt, LoadDoubt, ReplyAdvice, TlsTrouble};
 
 pub(super) fn of_generator(doubt: &GeneratorDoubt) -> String {
     match doubt {
@@ -66,9 +67,11 @@ pub(super) fn message(doubt: &LoadDoubt) -> String {
                 since.unwrap_or_default()
             )
         }
-        LoadDoubt::FailedReplies { failed, replies } => {
+        LoadDoubt::FailedReplies { failed, replies, commonest_status } => {
             let percent = *failed as f64 / (*replies).max(1) as f64 * 100.0;
-            format!("応答の {percent:.0} % が 2xx でも 3xx でもありません")
+            let most = commonest_status.map(|status| format!("（最も多いのは {status}）"));
+            let most = most.unwrap_or_default();
+            format!("応答の {percent:.0} % が 2xx でも 3xx でもありません{most}")
         }
         LoadDoubt::LoadCutShort { after_s, is_unmeasured } => {
             let when = if *is_unmeasured { "（何も計測しないうちに）" } else { "" };
@@ -118,9 +121,10 @@ fn of_tls(trouble: &TlsTrouble) -> String {
         TlsTrouble::Alert { why } => format!("サーバーが TLS をアラートで終えました（{why}）"),
         TlsTrouble::NotTls => "このポートのサーバーは TLS を話しません".into(),
         TlsTrouble::Closed => "サーバーが TLS ハンドシェイクの途中で接続を閉じました".into(),
-        TlsTrouble::NoHttp2 => "TLS に失敗しました（サーバーは HTTP/2 を話しません）".into(),
+        TlsTrouble::NoHttp2 => "このポートのサーバーは HTTP/2 を話しません".into(),
         TlsTrouble::Other { why } => format!("TLS に失敗しました（{why}）"),
         TlsTrouble::Unasked => "このポートのサーバーは TLS を話します".into(),
+        TlsTrouble::OnlyHttp2 => "このポートのサーバーは HTTP/2 だけを話します".into(),
     }
 }
 
@@ -128,6 +132,9 @@ pub(super) fn advice(doubt: &LoadDoubt) -> String {
     let advice = match doubt {
         LoadDoubt::LogLinesNotUnderstood { first_line, .. } => {
             return format!("最初のものは {first_line} 行目です。見てください");
+        }
+        LoadDoubt::FailedReplies { commonest_status: Some(429), .. } => {
+            return failure::to_reply(&ReplyAdvice::LiftRateLimit { limits: Vec::new() });
         }
         LoadDoubt::WaitedForPlace { .. } => {
             "サーバーが追いつかなかったか、--max-in-flight か開けるファイル数の上限が低すぎます"
@@ -179,9 +186,11 @@ fn advice_on_tls(trouble: &TlsTrouble) -> &'static str {
         TlsTrouble::Closed => {
             "そのポートは TLS を話しますか。サーバーのログに理由があるかもしれません"
         }
-        TlsTrouble::NoHttp2 | TlsTrouble::Other { .. } => {
+        TlsTrouble::NoHttp2 => "--http 2 を外すか、HTTP/2 を話すポートを指定してください",
+        TlsTrouble::Other { .. } => {
             "サーバーのログに詳細があるかもしれません。'openssl s_client' でサーバーの対応を確かめられます"
         }
         TlsTrouble::Unasked => "http:// ではなく https:// と書いてください",
+        TlsTrouble::OnlyHttp2 => "--http 2 を付けて、HTTP/2 で送ってください",
     }
 }
