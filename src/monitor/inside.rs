@@ -33,6 +33,9 @@ const SUMS: [&str; 9] = [
     "gvl_ns",
 ];
 
+/// How many threads the process's server may have at most, where it says so: no sum.
+const THREADS: &str = "threads";
+
 /// Where those of the time stamps stand in [`SUMS`].
 const STAMPED: usize = 4;
 const ODD_STAMPS: usize = 6;
@@ -64,6 +67,8 @@ pub struct Inside {
     processes: BTreeMap<u32, Process>,
     /// Those that were told one by one, since they were asked for last, and by which process.
     requests: Vec<(u32, InsideRequest)>,
+    /// As was told last of [`THREADS`], by the process that told it.
+    threads: Option<(u32, u64)>,
     /// The processes that are meant; `None`: all that tell something.
     meant: Option<HashSet<u32>>,
     gaps: Gaps,
@@ -134,6 +139,7 @@ impl Inside {
             path: path.to_path_buf(),
             processes: BTreeMap::new(),
             requests: Vec::new(),
+            threads: None,
             meant: None,
             gaps: Gaps::default(),
             // One byte more than is believed shows what is longer.
@@ -180,6 +186,13 @@ impl Inside {
         told.into_iter().filter(|(pid, _)| is_meant(meant, *pid)).map(|(_, it)| it).collect()
     }
 
+    /// How many threads their server may have at most, by the process that told it last; `None`
+    /// where none says so.
+    pub fn threads(&self) -> Option<u64> {
+        let (pid, threads) = self.threads?;
+        is_meant(self.meant.as_ref(), pid).then_some(threads)
+    }
+
     /// Those that told something and are not meant, by the ids that they have for themselves.
     pub fn others(&self) -> Vec<u32> {
         let meant = self.meant.as_ref();
@@ -215,7 +228,7 @@ impl Inside {
         }
         let told = parse(head);
         // No process has the id 0.
-        let pid = told.as_ref().map_or(0, |(pid, _)| *pid);
+        let pid = told.as_ref().map_or(0, |told| told.pid);
         for line in datagram.split(|byte| *byte == b'\n').skip(1) {
             match request(line) {
                 Some(request) if self.requests.len() < REQUESTS_MOST => {
@@ -226,7 +239,8 @@ impl Inside {
             }
         }
         match told {
-            Ok((pid, sums)) => {
+            Ok(Told { pid, sums, threads }) => {
+                self.threads = threads.map(|it| (pid, it)).or(self.threads);
                 let [.., gc_ns, gvl_ns] = sums;
                 self.gaps.lacks_gc |= gc_ns.is_none();
                 self.gaps.lacks_gvl_wait |= gvl_ns.is_none();
@@ -315,9 +329,17 @@ fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
+/// What a datagram says.
+#[derive(Debug)]
+struct Told {
+    pid: u32,
+    sums: Sums,
+    threads: Option<u64>,
+}
+
 /// A process's id and what it has counted: `sweetspot-probe 1 4711 requests=12 app_ns=340000 ...`.
 /// Sums of other names, which a later probe may have, are passed over.
-fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
+fn parse(datagram: &[u8]) -> Result<Told, Unusable> {
     let text = std::str::from_utf8(datagram).map_err(|_| Unusable::NotUnderstood)?;
     let mut words = text.split_ascii_whitespace();
     if words.next() != Some(NAME) {
@@ -333,11 +355,12 @@ fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
         let (name, sum): (&str, u64) = sum.ok_or(Unusable::NotUnderstood)?;
         sums.insert(name, sum);
     }
+    let threads = sums.get(THREADS).copied();
     let sums = SUMS.map(|name| sums.get(name).copied());
     if sums[..NEEDED].contains(&None) {
         return Err(Unusable::NotUnderstood);
     }
-    Ok((pid, sums))
+    Ok(Told { pid, sums, threads })
 }
 
 /// A request: nanoseconds from the app's call to its return, on its thread's CPU clock, waiting for
@@ -428,6 +451,21 @@ mod tests {
         assert_eq!(counts(&used), [(72, 4)], "whoever told nothing is not there");
         assert!((used[0].app_s - 0.12).abs() < 1e-9 && (used[0].cpu_s - 0.04).abs() < 1e-9);
         assert_eq!(line.inside.used(), []);
+    }
+
+    #[test]
+    fn how_many_threads_a_server_may_have_is_what_one_of_its_processes_told_last() {
+        let mut line = Line::open();
+        line.send(report(71, 1));
+        line.inside.look();
+        assert_eq!(line.inside.threads(), None);
+        line.send(format!("{} threads=16", report(71, 2)));
+        line.send(format!("{} threads=5", report(72, 2)));
+        line.send(report(72, 3));
+        line.inside.look();
+        assert_eq!(line.inside.threads(), Some(5));
+        line.inside.hear_only(HashSet::from([71]));
+        assert_eq!(line.inside.threads(), None, "another app's");
     }
 
     #[test]

@@ -186,6 +186,12 @@ impl Sampler {
         self.inside.as_mut().map(Inside::requests).unwrap_or_default()
     }
 
+    /// How many threads the server may have at most in each process, as one of these told last;
+    /// `None` where none says so.
+    pub fn threads_told(&self) -> Option<u64> {
+        self.inside.as_ref().and_then(Inside::threads)
+    }
+
     /// Processes that are not watched and told something through the probe's socket all the same,
     /// where only what the watched ones tell is heard; by the ids that they have for themselves.
     pub fn others_told(&self) -> Vec<u32> {

@@ -159,6 +159,14 @@ module SweetspotProbe
       @gvl&.monotonic_time
     end
 
+    # How many threads this one's server may have at most; nil where it doesn't say.
+    def threads
+      return unless defined?(::Puma::Server) && ::Puma::Server.respond_to?(:current)
+
+      server = ::Puma::Server.current
+      server.max_threads if server.respond_to?(:max_threads)
+    end
+
     # For how long garbage has been collected in this process; nil where that is not counted.
     def gc_ns
       GC.total_time if GC.respond_to?(:total_time) && GC.measure_total_time
@@ -342,6 +350,8 @@ module SweetspotProbe
         sum, from = sums[index], @from[index]
         text << " #{name}=#{sum - from}" if sum && from
       end
+      threads = SweetspotProbe.threads
+      text << " threads=#{threads}" if threads
       text << @each
     end
   end

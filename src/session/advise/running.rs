@@ -57,11 +57,12 @@ impl Running {
     }
 
     /// The setting that was seen most often, and what is to be said where another was too.
-    pub fn setting(&self) -> (Setting, Option<AdviseNote>) {
+    /// `allowed`: how many threads a process may have at most, by what it told itself.
+    pub fn setting(&self, allowed: Option<u16>) -> (Setting, Option<AdviseNote>) {
         let mut times: BTreeMap<Setting, usize> = BTreeMap::new();
         for workers in self.looks.iter().filter(|workers| !workers.is_empty()) {
             let most = workers.iter().filter_map(|pid| self.threads.get(pid)).max().copied();
-            let threads = most.or(self.has_one_thread.then_some(1));
+            let threads = most.or(self.has_one_thread.then_some(1)).max(allowed);
             *times.entry((workers.len() as u16, threads)).or_default() += 1;
         }
         let all: usize = times.values().sum();
@@ -102,17 +103,20 @@ mod tests {
     fn a_worker_that_was_replaced_changes_no_setting() {
         let threads = [(1, 5), (2, 5), (3, 5)];
         let (setting, note) =
-            running(&[(9, &[1, 2]), (1, &[1]), (1, &[1, 2, 3]), (9, &[1, 3])], &threads).setting();
+            running(&[(9, &[1, 2]), (1, &[1]), (1, &[1, 2, 3]), (9, &[1, 3])], &threads)
+                .setting(None);
         assert_eq!((setting, note), ((2, Some(5)), None));
+        let (setting, note) = running(&[(9, &[1, 2])], &[(1, 1), (2, 2)]).setting(Some(5));
+        assert_eq!((setting, note), ((2, Some(5)), None), "more come when they are needed");
         // Threads that come as they are needed are its setting's from the beginning.
-        let (setting, note) = running(&[(20, &[1, 2])], &[(1, 5), (2, 3)]).setting();
+        let (setting, note) = running(&[(20, &[1, 2])], &[(1, 5), (2, 3)]).setting(None);
         assert_eq!((setting, note), ((2, Some(5)), None));
     }
 
     #[test]
     fn a_restart_with_other_threads_is_said_and_the_setting_seen_most_often_is_meant() {
         let all = running(&[(6, &[1, 2]), (14, &[3, 4, 5])], &[(1, 16), (3, 5), (4, 5)]);
-        let (setting, note) = all.setting();
+        let (setting, note) = all.setting(None);
         assert_eq!(setting, (3, Some(5)));
         let other =
             AdviseNote::SettingChanged { workers: 2, threads: Some(16), time_ratio: 6.0 / 20.0 };
@@ -123,11 +127,11 @@ mod tests {
     fn threads_that_have_no_name_are_not_known() {
         let unknown = running(&[(3, &[1, 2])], &[]);
         assert!(!unknown.are_threads_known());
-        assert_eq!(unknown.setting().0, (2, None));
+        assert_eq!(unknown.setting(None).0, (2, None));
         let late = running(&[(8, &[1]), (4, &[2])], &[(2, 3)]);
-        assert_eq!((late.setting().0, late.are_threads_known()), ((1, Some(3)), true));
+        assert_eq!((late.setting(None).0, late.are_threads_known()), ((1, Some(3)), true));
         let one = Running { has_one_thread: true, ..unknown };
-        assert_eq!(one.setting().0, (2, Some(1)));
-        assert_eq!(Running::default().setting(), ((0, None), None));
+        assert_eq!(one.setting(None).0, (2, Some(1)));
+        assert_eq!(Running::default().setting(None), ((0, None), None));
     }
 }

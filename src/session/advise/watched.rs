@@ -74,7 +74,8 @@ pub fn seen(
             sum.times.add(&request);
         }
         sum.walk(&mut sampler);
-        sum.look(&second, question.threads.is_some())?;
+        let are_threads_said = question.threads.is_some() || sampler.threads_told().is_some();
+        sum.look(&second, are_threads_said)?;
         sum.add(&second);
         let for_s = origin.elapsed().as_secs_f64();
         match sum.sums.requests {
@@ -90,7 +91,8 @@ pub fn seen(
     if sum.sums.requests == 0 {
         return Err(nothing_told(&sampler, root, (length_s, socket)));
     }
-    let ((workers, threads), changed) = sum.running.setting();
+    let allowed = sampler.threads_told().and_then(|it| u16::try_from(it).ok());
+    let ((workers, threads), changed) = sum.running.setting(allowed);
     let spots = sampler.blind_spots();
     let is_memory_whole = !spots.iter().any(|it| matches!(it, BlindSpot::MemoryRefused { .. }));
     // Who ends both by one Ctrl-C ends the watching.

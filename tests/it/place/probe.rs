@@ -220,6 +220,7 @@ fn who_listens_later_hears_only_of_what_came_later() {
     let (mut local, mut first) = listened_to(&app, "puma", 1, 2);
     first.ask("/", 2, 10);
     first.hear_all(1);
+    assert_eq!(first.inside.threads(), Some(2), "what Puma may have");
     // The next one listens at once, and later one listens after a time in which nobody did.
     drop(first);
     let mut second = Listener::new(&local);
