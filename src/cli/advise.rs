@@ -131,13 +131,13 @@ impl Arguments {
 
 fn show(progress: &mut Progress, what: Meanwhile) {
     match what {
-        Meanwhile::Silent { for_s, others } => {
-            let why = match others.is_empty() {
-                true => "does the server have the probe, and get requests?",
-                false => {
+        Meanwhile::Silent { for_s, has_others } => {
+            let why = match has_others {
+                true => {
                     "other processes than those that are watched told of theirs: is it the app \
                      server itself, and not something in front of it?"
                 }
+                false => "does the server have the probe, and get requests?",
             };
             let span = figures::span(for_s);
             let nothing = format!("nothing was told of any request in {span}");

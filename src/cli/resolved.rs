@@ -48,7 +48,12 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Pl
         let to = remote::destination(&remote).map_err(of_load)?;
         return match remote.by.clone() {
             Platform::Ecs(name) => of_ecs(typed, surroundings, (to, remote), &name),
-            Platform::Any | Platform::Kamal { .. } => {
+            platform @ (Platform::Any | Platform::Kamal { .. }) => {
+                // A destination's own configuration may have another command.
+                if platform == (Platform::Kamal { destination: None }) {
+                    let command = plan::command_of_kamal(&plan.app.folder);
+                    refuse_fixed(&plan, &command, "config/deploy.yml")?;
+                }
                 let remote = Remote { release: remote::release(&remote)?, ..remote };
                 let plan = Plan { remote: Some(remote.clone()), ..plan };
                 Ok((plan, Reached::Remote(to, remote)))
@@ -70,6 +75,16 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> anyhow::Result<(Pl
     Ok((plan, Reached::Cluster(found, cluster)))
 }
 
+/// What is tried by variables has to be left to them by the command that starts the app.
+fn refuse_fixed(plan: &Plan, command: &str, file: &str) -> Result<(), UsageError> {
+    let Some(flags) = plan::fixed_flags(command, plan) else { return Ok(()) };
+    Err(UsageError::of(format!(
+        "{file} starts the app with {flags}, which comes before the variables that are tried: \
+         whatever the setting, it would run with that; leave it out of the command there, or say \
+         with --workers, --threads and --today that nothing else is tried"
+    )))
+}
+
 /// What a service's task may use and runs with is known of AWS alone.
 fn of_ecs(
     typed: &Typed,
@@ -84,15 +99,7 @@ fn of_ecs(
     };
     let there = Surroundings { elsewhere: task.size, ..surroundings.clone() };
     let plan = plan::resolve(&typed, &there).map_err(UsageError::of)?;
-    if let Some(flags) = plan::fixed_flags(&task.command, &plan) {
-        return Err(UsageError::of(format!(
-            "container {} of {name} is started with {flags}, which comes before the variables that \
-             are tried: whatever the setting, it would run with that; leave it out of the command \
-             in the task definition",
-            task.container
-        ))
-        .into());
-    }
+    refuse_fixed(&plan, &task.command, "the task definition")?;
     if task.size.is_none() && (plan.cores.is_none() || plan.memory.is_none()) {
         return Err(UsageError::of(format!(
             "the task of {name} says no size; say what the app may use there, such as --cpus 1 \

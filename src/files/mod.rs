@@ -32,26 +32,17 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     result
 }
 
-/// Puts `content` in the place of the file, whole or not at all, for all users to read. A link that
-/// is there makes room for it, and is not followed.
+/// As [`replace`], for all users to read. A link that is there makes room for it, and is not
+/// followed.
 ///
 /// # Errors
-/// It cannot be written: what was there is as it was.
+/// It cannot be written.
 pub fn publish(path: &Path, content: &[u8]) -> io::Result<()> {
-    let beside = beside(path)?;
-    // What an earlier process of our number left.
-    let _ = fs::remove_file(&beside);
-    let written = create_new(&beside).and_then(|mut file| {
-        file.write_all(content)?;
-        file.set_permissions(Permissions::from_mode(0o644))?;
-        file.sync_all()
-    });
-    let result = written.and_then(|()| fs::rename(&beside, path));
-    if result.is_err() {
-        // It may never have been made; the first error is the one to tell.
-        let _ = fs::remove_file(&beside);
+    if path.is_symlink() {
+        fs::remove_file(path)?;
     }
-    result
+    replace(path, content)?;
+    fs::set_permissions(path, Permissions::from_mode(0o644))
 }
 
 /// Puts these files into a folder, which is made where it is not there: all of them or none. Each

@@ -193,10 +193,10 @@ impl Inside {
         is_meant(self.meant.as_ref(), pid).then_some(threads)
     }
 
-    /// Those that told something and are not meant, by the ids that they have for themselves.
-    pub fn others(&self) -> Vec<u32> {
+    /// One that told something and is not meant, by the id that it has for itself.
+    pub fn other(&self) -> Option<u32> {
         let meant = self.meant.as_ref();
-        self.processes.keys().copied().filter(|pid| !is_meant(meant, *pid)).collect()
+        self.processes.keys().copied().find(|pid| !is_meant(meant, *pid))
     }
 
     /// From now on, what others tell than these processes is left out, also of what has come since
@@ -590,7 +590,7 @@ mod tests {
         assert_eq!(counts(&line.inside.used()), [(71, 3), (72, 4)]);
         let routes = |line: &mut Line| line.inside.requests().into_iter().map(|it| it.route);
         assert_eq!(routes(&mut line).collect::<Vec<_>>(), ["app 71", "app 72"]);
-        assert_eq!(line.inside.others(), [82]);
+        assert_eq!(line.inside.other(), Some(82));
         // It was asked to be heard only now, and what it told before was of another time.
         line.inside.hear_only([82].into());
         line.send(told(82, 205));

@@ -192,10 +192,10 @@ impl Sampler {
         self.inside.as_ref().and_then(Inside::threads)
     }
 
-    /// Processes that are not watched and told something through the probe's socket all the same,
-    /// where only what the watched ones tell is heard; by the ids that they have for themselves.
-    pub fn others_told(&self) -> Vec<u32> {
-        self.inside.as_ref().map(Inside::others).unwrap_or_default()
+    /// A process that is not watched and told something through the probe's socket all the same,
+    /// where only what the watched ones tell is heard; by the id that it has for itself.
+    pub fn other_told(&self) -> Option<u32> {
+        self.inside.as_ref().and_then(Inside::other)
     }
 
     /// True when no process is left.

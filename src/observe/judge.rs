@@ -15,8 +15,6 @@ use crate::terms::{
 const BLOCKS_LEAST: u64 = 12;
 /// Of fewer days.
 const DAYS_LEAST: u64 = 3;
-/// Where requests are counted one by one, a block of fewer has no p95.
-pub const REQUESTS_LEAST: f64 = 20.0;
 /// Shares of failed requests that differ by less count as equal.
 const ERRORS_BAND: f64 = 0.001;
 /// And otherwise only where it is as sure as this: failures decide beside latency, whose interval
@@ -50,55 +48,27 @@ pub fn judge(
     let decides = if has_p95 { FigureKind::LatencyP95 } else { FigureKind::LatencyMean };
     let (present, possible) =
         (design.pairs(decides, a, b).differences.len() as u64, design.possible(a, b));
-    let missing = possible - present;
-    let is_quiet = design == Design::AtOnce && 2 * quiet(decides, a, b) > missing;
-    let refused = refusal(design, (a.block_s, is_quiet), present, possible);
+    let refused = refusal(design, a.block_s, present, possible);
     let found = FIGURES.into_iter().filter(is_there).map(|kind| compared(kind, (a, b), design));
     let found = found.chain(left_out.into_iter().map(Err)).collect();
     let mut report = report(sides, refused.into_iter().collect(), found, decides);
     if !report.refused.is_empty() {
         return report;
     }
+    let missing = possible - present;
     if missing as f64 > GAPS_QUIET * possible as f64 {
         report.notes.push(CompareNote::BlocksMissing { missing, possible }.into());
     }
     match design {
         Design::AtOnce => report.notes.extend(uneven(&report).map(Into::into)),
-        Design::BeforeAfter => {
-            doubt(&mut report, (a, b), decides);
-            report.notes.push(CompareNote::HoursMatched.into());
-        }
+        Design::BeforeAfter => doubt(&mut report, (a, b), decides),
     }
     report
 }
 
-/// Blocks that lack the figure, of which it is known that one side had too few requests.
-fn quiet(figure: FigureKind, a: &Observed, b: &Observed) -> u64 {
-    let requests = |side: &Observed, at: i64| {
-        let rate_rps = side.at(FigureKind::Throughput, at)?;
-        Some(rate_rps * f64::from(side.block_s))
-    };
-    let is_quiet = |at: &i64| {
-        let is_missing = [a, b].iter().any(|side| side.at(figure, *at).is_none());
-        let both = requests(a, *at).zip(requests(b, *at));
-        is_missing && both.is_some_and(|(a, b)| a.min(b) < REQUESTS_LEAST)
-    };
-    b.starts().filter(is_quiet).count() as u64
-}
-
-/// `is_quiet`: most of the blocks that are missing had too few requests.
-fn refusal(
-    design: Design,
-    (block_s, is_quiet): (u32, bool),
-    present: u64,
-    possible: u64,
-) -> Option<CompareRefusal> {
+fn refusal(design: Design, block_s: u32, present: u64, possible: u64) -> Option<CompareRefusal> {
     match design {
         Design::BeforeAfter if possible == 0 => Some(CompareRefusal::HoursUnmatched),
-        _ if 2 * present < possible && is_quiet => {
-            let needed = REQUESTS_LEAST as u64;
-            Some(CompareRefusal::BlocksQuiet { present, possible, block_s, needed })
-        }
         _ if 2 * present < possible => Some(CompareRefusal::MostlyGaps { present, possible }),
         Design::AtOnce if present < BLOCKS_LEAST => {
             Some(CompareRefusal::BlocksTooFew { blocks: present, block_s, needed: BLOCKS_LEAST })

@@ -10,7 +10,7 @@ mod pairs;
 use std::collections::BTreeMap;
 
 use crate::terms::FigureKind;
-pub use judge::{REQUESTS_LEAST, judge};
+pub use judge::judge;
 
 /// What was seen of one side, in blocks of time that follow each other.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -264,13 +264,10 @@ impl Deployment {
         own.chain(more).flat_map(values).collect()
     }
 
-    /// The flag and its number by which Kamal starts the app, whatever variables say. `names`: the
-    /// flags of a server that are looked for.
-    pub fn fixed_by_kamal(
-        &self,
-        names: impl Fn(FlagNames) -> &'static [&'static str],
-    ) -> Option<String> {
-        self.commands.iter().find(|command| command.file == KAMAL.0)?.fixed(names)
+    /// What Kamal starts the app with; empty: its image says it.
+    pub fn command_of_kamal(&self) -> &str {
+        let command = self.commands.iter().find(|command| command.file == KAMAL.0);
+        command.map_or("", |command| &command.text)
     }
 
     /// The flags that a variable gives this server.
@@ -287,22 +284,18 @@ pub fn fixed_flag(
     command: &str,
     names: impl Fn(FlagNames) -> &'static [&'static str],
 ) -> Option<String> {
-    Command { file: "", text: command.to_string() }.fixed(names)
+    let command = Command { file: "", text: command.to_string() };
+    ADAPTERS.iter().find_map(|adapter| {
+        let names = names(adapter.about().flag_names);
+        command.behind(&programs_of(*adapter)).find_map(|words| {
+            let (flag, text) = all_given(&words, names).last()?;
+            let is_fixed = !text.is_empty() && !text.contains('$');
+            is_fixed.then(|| format!("{flag} {text}"))
+        })
+    })
 }
 
 impl Command {
-    /// As [`fixed_flag`] has it.
-    fn fixed(&self, names: impl Fn(FlagNames) -> &'static [&'static str]) -> Option<String> {
-        ADAPTERS.iter().find_map(|adapter| {
-            let names = names(adapter.about().flag_names);
-            self.behind(&programs_of(*adapter)).find_map(|words| {
-                let (flag, text) = all_given(&words, names).last()?;
-                let is_fixed = !text.is_empty() && !text.contains('$');
-                is_fixed.then(|| format!("{flag} {text}"))
-            })
-        })
-    }
-
     /// What stands behind one of these programs, up to the end of its own command, wherever it is
     /// started.
     fn behind(&self, programs: &[&str]) -> impl Iterator<Item = Vec<String>> {
@@ -528,7 +521,8 @@ mod tests {
             let text = format!("servers:\n  web:\n    cmd: {command}\n");
             let image = ("Dockerfile", "CMD puma -w 9 -t 9\n");
             let found = deployment(&[("config/deploy.yml", &text), image]);
-            [found.fixed_by_kamal(|it| it.workers), found.fixed_by_kamal(|it| it.threads)]
+            let command = found.command_of_kamal();
+            [fixed_flag(command, |it| it.workers), fixed_flag(command, |it| it.threads)]
         };
         let fixed = |flag: &str| Some(flag.to_string());
         assert_eq!(of("bundle exec puma -w 4 -t 5:5"), [fixed("-w 4"), fixed("-t 5:5")]);

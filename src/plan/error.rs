@@ -359,12 +359,6 @@ pub enum Problem {
     NoKamal { path: PathBuf },
     #[error("it is no name of a destination; write it as kamal's --destination takes it")]
     Destination,
-    #[error(
-        "config/deploy.yml starts the app with {flag}, which no variable changes, so that all \
-         settings would be the same; take it out of cmd there, or leave {{{place}}} out: say by \
-         --env which variables are tried"
-    )]
-    FixedByCommand { flag: String, place: &'static str },
 }
 
 fn shown(at: &Origin, value: &Option<String>) -> String {

@@ -170,25 +170,19 @@ mod tests {
         std::fs::write(folder.path().join("config/deploy.yml"), "service: shop\n").unwrap();
         let at = folder.path().display();
         let made = commands_of(folder.path(), None).unwrap();
-        let version = "\
-ask() { kamal app version --primary --roles web --quiet; }
-v=$(ask) || v=$(sleep 2; ask) || { echo \"$v\"; exit 75; }
-v=$(echo \"$v\" | tail -n 1)
-v=${v%%_replaced_*}
-case $v in ''|*' '*) echo \"no container of the app runs\"; exit 75;; esac
-";
-        let head = format!("cd {at} || exit 75\nexec 2>&1\n");
-        let as_us = format!("{head}us='/store dir/kamal/locked-as'\n{AS_US}");
-        assert!(made.apply.starts_with(&format!("{as_us}{version}")), "{}", made.apply);
+        let as_us = "us='/store dir/kamal/locked-as'\n";
+        for command in [&made.apply, &made.restore] {
+            assert!(command.contains(as_us), "{command}");
+            assert!(command.contains("kamal app version --primary --roles web --quiet;"));
+        }
         let boot = format!(
             "export SWEETSPOT_KAMAL_FILES={at}/config/deploy.yml\n\
              said=$(kamal app boot --primary --roles web \
              --config-file '/store dir/kamal/deploy.yml' --version \"$v\" 2>&1); "
         );
         assert!(made.apply.contains(&boot), "{}", made.apply);
-        assert!(made.check.unwrap().starts_with(&format!("{head}{version}")));
         let boot = "kamal app boot --primary --roles web --version \"$v\"";
-        assert!(made.restore.starts_with(&as_us) && made.restore.ends_with(boot));
+        assert!(made.restore.ends_with(boot));
         assert!(made.restore.contains("kamal lock release\n"), "{}", made.restore);
         assert!(name("a b").is_err());
         let error = commands_of(folder.path(), Some("staging"));

@@ -50,7 +50,6 @@ pub use checked::{Plan, Surroundings};
 pub(crate) use choices::choices;
 pub use cluster::{Cluster, OwnPods};
 pub(crate) use cluster::{PLACES, Where};
-pub(crate) use ecs::fixed_flags;
 pub use elsewhere::{Platform, Remote};
 pub use error::PlanError;
 #[cfg(fuzzing)]
@@ -58,6 +57,7 @@ pub use file::{PlanFile, parse};
 pub(crate) use options::Form;
 pub use options::{Key, Typed};
 pub(crate) use range::parse_counts;
+pub(crate) use remote::{command_of_kamal, fixed_flags};
 pub(crate) use rerun::{differences, lacks_commands, with_earlier, without_knobs};
 pub use resolve::resolve;
 pub(crate) use resolve::{ARRIVALS, CONNECTIONS};

@@ -1,7 +1,7 @@
 //! Which Node.js app stands in a folder, and the file it starts from. Only looks at texts: nothing
 //! of the app is run.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -45,7 +45,8 @@ pub fn recognise(folder: &Path) -> Result<Option<App>, AppError> {
     let main = package["main"].as_str();
     // The first that names a file which is not there.
     let mut missing = None;
-    for it in scripts_of(&package).filter_map(started) {
+    for script in scripts_of(&package) {
+        let Some(it) = started(script) else { continue };
         // Of a folder its package says which file that is.
         let is_folder = matches!(&*it.module, "." | "./");
         let module = if is_folder { main.unwrap_or(".") } else { &*it.module };
@@ -56,8 +57,9 @@ pub fn recognise(folder: &Path) -> Result<Option<App>, AppError> {
             let app = App { start_flags, start_arguments, start_env, ..app(folder, &entry) };
             return Ok(Some(app));
         }
-        // A folder may have a package of its own.
-        let is_missing = is_path(module) && !folder.join(module).exists();
+        // A folder may have a package of its own, and `cd` may have led elsewhere.
+        let is_below = is_path(module) && !script.split_whitespace().any(|word| word == "cd");
+        let is_missing = is_below && !folder.join(module).exists();
         missing = missing.or(is_missing.then(|| module.to_string()));
     }
     // Whatever else lies there is not what it starts.
@@ -156,18 +158,8 @@ const OF_DEVELOPMENT: [&str; 2] = ["--watch", "--inspect"];
 /// What the first command of a script that runs node, or has pm2 run it, runs, unless that is a
 /// tool; what is the shell's to fill in is left out.
 fn started(script: &str) -> Option<Started> {
-    // So deep below the folder, where names are those of other files, `cd` has led.
-    let mut depth = 0;
     script.split([';', '&', '|']).find_map(|command| {
         let words = shlex::split(command)?;
-        if let [cd, to, ..] = &words[..]
-            && cd == "cd"
-        {
-            depth += steps_down(to);
-        }
-        if depth != 0 {
-            return None;
-        }
         let is_before = |word: &&str| word.contains('=') || BEFORE.contains(word);
         let mut words = words.iter().map(String::as_str).peekable();
         let env = std::iter::from_fn(|| words.next_if(is_before)).filter_map(variable).collect();
@@ -197,16 +189,6 @@ fn started(script: &str) -> Option<Started> {
         }
         None
     })
-}
-
-/// How much deeper this path leads; below zero: up.
-fn steps_down(to: &str) -> i32 {
-    let step = |part: Component<'_>| match part {
-        Component::Normal(_) => 1,
-        Component::ParentDir => -1,
-        _ => 0,
-    };
-    Path::new(to).components().map(step).sum()
 }
 
 fn is_of_development(flag: &str) -> bool {

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::checked::Plan;
 use super::cluster::{FOR_CLUSTERS, FOR_IMAGES, STARTED_HERE};
-use super::deployment::Deployment;
+use super::deployment::{Deployment, fixed_flag};
 use super::ecs;
 use super::elsewhere::{AskedRemote, Commands, Platform, Remote};
 use super::error::{PlanError, Problem};
@@ -21,7 +22,6 @@ use super::start;
 use super::traffic::Url;
 use crate::place::remote::Host;
 use crate::server::command::{CommandTemplate, Runs, has_place};
-use crate::server::pods::uses;
 use crate::server::{App, FOR_COMMANDS, Framework, Proxy};
 use crate::terms::Configuration;
 
@@ -129,10 +129,6 @@ fn commands(
             let made = kamal::commands(destination.as_deref(), folder, beside);
             let named = settings.get(Key::KamalDestination);
             let made = made.map_err(|error| named.as_ref().unwrap_or(asked).problem(error))?;
-            // A destination's own configuration may have another command.
-            if destination.is_none() {
-                refuse_fixed(folder, variables).map_err(|error| asked.problem(error))?;
-            }
             Ok((made, Runs::KamalSetting))
         }
         Platform::Ecs(name) => {
@@ -161,18 +157,29 @@ fn own_commands(
     })
 }
 
-/// What is tried by variables has to be left to them by the command that Kamal starts the app with.
-fn refuse_fixed(folder: &Path, variables: &BTreeMap<String, String>) -> Result<(), Problem> {
-    let deployed = Deployment::by_kamal(folder);
+/// The flags by which the command that starts an app there gives its server another number of
+/// workers or threads than one that is tried: they come before variables. `None`: there are none.
+pub fn fixed_flags(command: &str, plan: &Plan) -> Option<String> {
+    let today = plan.remote.as_ref().and_then(|remote| remote.today);
+    let workers = plan.workers.iter().copied().chain(today.map(|it| it.workers));
+    let threads = plan.threads.iter().copied().chain(today.map(|it| it.threads));
+    // Without a place for them in a variable they are only shown as one, and may be any number.
+    let threads = threads.filter(|_| plan.has_threads);
+    let (workers, threads): (Vec<u16>, Vec<u16>) =
+        (workers.map(|it| it.get()).collect(), threads.map(|it| it.get()).collect());
     let fixed = [
-        ("workers", deployed.fixed_by_kamal(|names| names.workers)),
-        ("threads", deployed.fixed_by_kamal(|names| names.threads)),
+        (fixed_flag(command, |names| names.workers), workers),
+        (fixed_flag(command, |names| names.threads), threads),
     ];
-    let is_tried = |(place, _): &(&'static str, Option<String>)| uses(variables, place);
-    match fixed.into_iter().filter(is_tried).find_map(|(place, flag)| Some((place, flag?))) {
-        Some((place, flag)) => Err(Problem::FixedByCommand { flag, place }),
-        None => Ok(()),
-    }
+    let against = fixed.into_iter().filter_map(|(flag, tried)| {
+        let flag = flag?;
+        // Of `5:5` the most; none of Puma's workers is one process.
+        let number = flag.rsplit([' ', ':']).next().and_then(|it| it.parse::<u16>().ok());
+        let number = number.map(|it| it.max(1));
+        tried.iter().any(|it| Some(*it) != number).then_some(flag)
+    });
+    let against: Vec<String> = against.collect();
+    (!against.is_empty()).then(|| against.join(" "))
 }
 
 /// Whose commands change the app, and the setting that says so; `None`: it does not run elsewhere.
@@ -208,6 +215,11 @@ fn today(
     // A destination's own configuration may say otherwise.
     let is_known = *by == Platform::Kamal { destination: None };
     Ok(said.or_else(|| is_known.then(deployed).flatten()))
+}
+
+/// What Kamal's configuration starts an app with; empty: its image says it.
+pub fn command_of_kamal(folder: &Path) -> String {
+    Deployment::by_kamal(folder).command_of_kamal().to_string()
 }
 
 /// What the files that deploy an app say that it runs with.
@@ -320,25 +332,37 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_kamals_command_fixes_are_not_tried() {
+    fn flags_of_a_command_that_come_before_what_is_tried_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("config")).unwrap();
-        let refused = |command: &str, more: &[(Key, &str)]| {
-            let text = format!("servers:\n  web:\n    cmd: {command}\n");
-            std::fs::write(folder.path().join("config/deploy.yml"), text).unwrap();
-            let all = [(Key::Kamal, "true"), (Key::Url, "http://app1"), (Key::Cpus, "4")];
-            let all = all.iter().chain(&[(Key::Memory, "8GiB")]).chain(more);
-            let typed = all.fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
-            let plan = resolve(&typed, &Surroundings::of_test(folder.path(), []));
-            plan.err().map(|error| error.to_string()).unwrap_or_default()
+        let plan = |more: &[(Key, &str)]| {
+            let given = [
+                (Key::Ecs, "prod/shop"),
+                (Key::Url, "http://shop.internal:3000"),
+                (Key::Cpus, "2"),
+                (Key::Memory, "2GiB"),
+                (Key::Workers, "4"),
+                (Key::Today, "4x5"),
+            ];
+            let given = given.iter().chain(more);
+            let typed = given.fold(Typed::default(), |typed, (key, text)| typed.with(*key, *text));
+            resolve(&typed, &Surroundings::of_test(folder.path(), [])).unwrap()
         };
-        let both = refused("bundle exec puma -w 4 -t 5:5", &[]);
-        assert!(both.contains("with -w 4, ") && both.contains("{workers}"), "{both}");
-        let threads = (Key::Env, "POOL={threads}");
-        assert!(refused("puma -w 4 -t 5:5", &[threads]).contains("with -t 5:5, "));
-        assert_eq!(refused("puma -w 4 -t ${POOL}", &[threads]), "");
-        assert_eq!(refused("puma -w ${WEB_CONCURRENCY} -t ${RAILS_MAX_THREADS}", &[]), "");
-        assert_eq!(refused("bin/rails server", &[]), "");
+        let of_workers = plan(&[(Key::Env, "WEB_CONCURRENCY={workers}")]);
+        assert_eq!(fixed_flags("puma -t 5:5", &of_workers), None);
+        assert_eq!(fixed_flags("puma -w 2 -t 5:5", &of_workers).as_deref(), Some("-w 2"));
+        let plan = plan(&[(Key::Threads, "3,5")]);
+        for (command, expected) in [
+            ("", None),
+            ("bundle exec puma -C config/puma.rb", None),
+            ("bundle exec puma -w 4", None),
+            ("sh -c 'exec puma -w ${WEB_CONCURRENCY:-2} -t $RAILS_MAX_THREADS:5'", None),
+            ("sh -c 'bin/rails db:migrate && exec puma -w 2'", Some("-w 2")),
+            ("puma -w 4 -t 5:5", Some("-t 5:5")),
+            ("puma -w 0 -t 5:5", Some("-w 0 -t 5:5")),
+            ("gunicorn shop.wsgi --workers=auto", Some("--workers auto")),
+        ] {
+            assert_eq!(fixed_flags(command, &plan).as_deref(), expected, "{command}");
+        }
     }
 
     #[test]

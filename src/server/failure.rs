@@ -2,8 +2,6 @@
 //!
 //! In: a table of texts and the last lines. Out: the cause. Only computes.
 
-use std::net::IpAddr;
-
 use super::About;
 use crate::terms::BootFailureKind;
 
@@ -34,36 +32,23 @@ pub fn recognise(about: &About, last_lines: &[String]) -> BootFailureKind {
     }
 }
 
-/// The port that this server's last lines say is taken, where they name one and none of `ours`.
+/// The port that this server's last lines say is taken, where they name one and none of `ours`: the
+/// app takes it beside that of its server.
 pub fn other_port_taken(about: &About, last_lines: &[String], ours: &[u16]) -> Option<u16> {
     let taken = about.causes.iter().filter(|(kind, _)| *kind == BootFailureKind::PortTaken);
     let texts: Vec<&str> = taken.flat_map(|(_, texts)| texts.iter().copied()).collect();
     let says_so = |line: &&String| texts.iter().any(|text| line.contains(text));
-    let ports = last_lines.iter().filter(says_so).filter_map(|line| port_in(line));
-    let ports: Vec<u16> = ports.collect();
+    let ports: Vec<u16> = last_lines.iter().filter(says_so).filter_map(|it| port_in(it)).collect();
     let is_ours = ports.iter().any(|port| ours.contains(port));
     ports.last().copied().filter(|_| !is_ours)
 }
 
 /// The last port of a line: `127.0.0.1:9394`, `:::9394`, `('127.0.0.1', 9394)`, `port 9394`.
 fn port_in(line: &str) -> Option<u16> {
-    let is_between = |c: char| c.is_whitespace() || "\"'`(),".contains(c);
-    let words: Vec<&str> = line.split(is_between).filter(|word| !word.is_empty()).collect();
-    let is_host = |word: &str| {
-        let is_address = word.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-        is_address || ["", "*", "localhost"].contains(&word)
-    };
-    let port = |at: usize| {
-        let word = words[at].trim_end_matches([':', '.', ';']);
-        if let Some((place, port)) = word.rsplit_once(':') {
-            let host = place.rsplit('/').next().unwrap_or_default();
-            return port.parse::<u16>().ok().filter(|_| is_host(host));
-        }
-        let before = words[at.checked_sub(1)?];
-        let is_told = before.trim_end_matches(':') == "port" || is_host(before);
-        word.parse::<u16>().ok().filter(|_| is_told)
-    };
-    (0..words.len()).rev().find_map(port)
+    let after = [":", "', ", "port "].into_iter().flat_map(|mark| line.split(mark).skip(1));
+    let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u16>().ok();
+    // Smaller ones are of times and of lines of code.
+    after.filter_map(number).filter(|port| *port >= 1024).last()
 }
 
 /// Whether Ruby or Python says in this line that there is nothing of a name as variables have them:

@@ -46,7 +46,7 @@ use crate::terms::{
 };
 
 pub use self::about::About;
-pub use self::failure::own_message;
+pub use self::failure::{other_port_taken, own_message};
 pub use self::flags::{FlagNames, Flags, KeptFlag, Takes};
 pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
@@ -54,13 +54,12 @@ pub use self::obeys::{MinThreads, Obeys};
 pub use self::printed::{Printed, printed};
 pub use self::proxy::{Ports, Proxy};
 pub use self::python::assigned as assigned_in_python;
+pub use self::rack::environments;
 pub use self::rack::probe::{
     OPTIONS as PROBE_OPTIONS, socket as probe_socket, standing_alone as probe_standing_alone,
 };
 pub use self::run_as::RunAs;
-pub use self::seen::{
-    has_one_thread, is_serving, other_port_taken, recognise_failure, role, serves_requests,
-};
+pub use self::seen::{has_one_thread, is_serving, recognise_failure, role, serves_requests};
 pub use self::variables::Variables;
 pub use crate::terms::Framework;
 

@@ -25,12 +25,6 @@ pub fn recognise_failure(adapter: &dyn Adapter, last_lines: &[String]) -> BootFa
     nginx::recognise_failure(last_lines).unwrap_or_else(of_server)
 }
 
-/// The port that a server's last lines say is taken, where that is none of `ours`: the app takes it
-/// beside that of its server. `None` also where no line names one.
-pub fn other_port_taken(adapter: &dyn Adapter, last_lines: &[String], ours: &[u16]) -> Option<u16> {
-    failure::other_port_taken(adapter.about(), last_lines, ours)
-}
-
 /// Does a process of this title belong to a server whose workers have one thread each?
 pub fn has_one_thread(title: &str) -> bool {
     let names = ADAPTERS.iter().map(|it| it.about()).filter(|about| !about.has_threads);

@@ -68,7 +68,6 @@ pub fn observe(question: &Question, tell: Tell) -> Result<CompareReport, Observe
         Source::AccessLogs => log::of_logs(question, now_s)?,
     };
     let [of_a, of_b] = blocks;
-    let again = blocks::looking_again(question.when, of_a);
     let name_b = question.b.clone().unwrap_or_else(|| format!("{} after", question.a));
     let name_a = match question.b {
         Some(_) => question.a.clone(),
@@ -77,8 +76,10 @@ pub fn observe(question: &Question, tell: Tell) -> Result<CompareReport, Observe
     let sides = (side(of_a, name_a), side(of_b, name_b));
     let left_out = std::mem::take(&mut recorded.left_out);
     let mut report = judge(sides, (&recorded.a, &recorded.b), design, left_out);
-    let again = again.filter(|_| report.refused.is_empty());
-    report.notes.extend(again.into_iter().chain(recorded.notes).map(Into::into));
+    if report.refused.is_empty() {
+        report.notes.push(blocks::looked_at(question.when, of_a).into());
+    }
+    report.notes.extend(recorded.notes.into_iter().map(Into::into));
     Ok(report)
 }
 

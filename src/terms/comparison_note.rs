@@ -109,18 +109,10 @@ pub enum CompareRefusal {
         days: u64,
         needed: u64,
     },
-    /// More than half of what the ranges have room for is not there.
+    /// More than half of what the ranges have room for is not there, for gaps or too few requests.
     MostlyGaps {
         present: u64,
         possible: u64,
-    },
-    /// Of more than half of the blocks there is nothing on one side, mostly for fewer requests than
-    /// these.
-    BlocksQuiet {
-        present: u64,
-        possible: u64,
-        block_s: u32,
-        needed: u64,
     },
 }
 

@@ -127,13 +127,6 @@ pub enum SettingsError {
         server: String,
         error: String,
     },
-    /// The class of its workers runs ASGI apps, and this entry is a WSGI app; `asgi`: where its
-    /// ASGI app usually is.
-    WorkersRunAsgi {
-        class: String,
-        entry: String,
-        asgi: String,
-    },
     NoWorkers,
     NoThreads,
     /// A setting that is no number of workers.

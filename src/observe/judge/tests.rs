@@ -72,22 +72,6 @@ fn gaps_are_said_and_too_many_or_too_little_time_is_refused() {
 }
 
 #[test]
-fn a_site_with_few_requests_is_told_from_one_with_gaps() {
-    let sides = |rps: f64| {
-        let with_few = |seed: u64| {
-            let few = values(seed, 60, 0.1).into_iter().enumerate();
-            let few = few.map(|(block, p95)| p95.filter(|_| block.is_multiple_of(3))).collect();
-            side(0, 300, few, rps)
-        };
-        reason(&judged(&with_few(1), &with_few(2), Design::AtOnce))
-    };
-    let quiet = sides(0.05);
-    assert!(quiet.contains("of 60 blocks of 5 min only 20 have figures"), "{quiet}");
-    assert!(quiet.contains("fewer than 20 requests; give a longer --block"), "{quiet}");
-    assert!(sides(1.0).contains("one after the other, only 20 have figures on both sides"));
-}
-
-#[test]
 fn hours_of_the_same_weekday_are_set_beside_each_other() {
     let (a, b) = weeks(0.1, 0.12);
     let report = judged(&a, &b, Design::BeforeAfter);

@@ -278,8 +278,8 @@ pub fn failure(
     ports: &[u16],
 ) -> BootFailure {
     let seen = seen(adapter, kind, log);
-    let is_taken = seen == Some(BootFailureKind::PortTaken);
-    let other_port = is_taken.then(|| server::other_port_taken(adapter, log, ports)).flatten();
+    let taken = seen.filter(|kind| *kind == BootFailureKind::PortTaken);
+    let other_port = taken.and_then(|_| server::other_port_taken(adapter.about(), log, ports));
     // With another one of ours the app would meet the same.
     let seen = seen.filter(|_| other_port.is_none());
     let kind = seen.unwrap_or(kind);

@@ -138,28 +138,18 @@ pub enum Undone<'a> {
     },
 }
 
-/// What to do about a session without a decision.
+/// What to do about a session without a decision. `status`: what most of the requests that failed
+/// were answered with; `None`: there is none, or more got no reply.
 #[derive(Debug, Clone, Copy)]
 pub enum WayOut<'a> {
     TakeUpAgain,
     LetItEnd,
     FindWhatEndsIt,
-    Mend {
-        reason: &'a str,
-    },
+    Mend { reason: &'a str },
     AskDoctor,
     MoreTime,
-    FasterApp {
-        alone: &'a str,
-        quantile: &'a str,
-        goal: &'a str,
-        has_threads: bool,
-    },
-    /// `status`: what most of the requests that failed were answered with; `None`: there is none,
-    /// or more got no reply.
-    SeeErrors {
-        status: Option<u16>,
-    },
+    FasterApp { alone: &'a str, quantile: &'a str, goal: &'a str, has_threads: bool },
+    SeeErrors { status: Option<u16> },
     AskForLess,
 }
 

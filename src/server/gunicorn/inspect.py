@@ -77,7 +77,6 @@ def inspect():
         "files": [path for path in logs if path and path != "-"],
         "is_tls": bool(settings.is_ssl),
         "is_debugging": is_django_debugging(entry),
-        "is_django_wsgi": "get_wsgi_application(" in module_text(entry),
         "obeys_workers": workers,
         "obeys_threads": threads,
         "gunicorn": gunicorn.__version__,

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys, inspection};
-use crate::terms::{PythonRemark, Remark, SettingsError, SettingsRemark};
+use crate::terms::{PythonRemark, Remark, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -22,9 +22,6 @@ struct Options {
     files: Vec<String>,
     is_tls: bool,
     is_debugging: bool,
-    /// The entry's module makes Django's WSGI app.
-    #[serde(default)]
-    is_django_wsgi: bool,
     obeys_workers: Option<String>,
     obeys_threads: Option<String>,
     gunicorn: String,
@@ -37,7 +34,6 @@ pub(super) fn read(
     stdout: &str,
 ) -> Result<Inspection, InspectionError> {
     let options: Options = inspection::read(stdout, &super::ABOUT)?;
-    refuse_asgi_workers(app, &options)?;
     let threads = if has_threads { options.threads } else { 1 };
     let current = inspection::current(options.workers, threads)?;
     let variable = options.obeys_threads.clone().filter(|_| has_threads);
@@ -51,27 +47,9 @@ pub(super) fn read(
     })
 }
 
-/// That of its command comes before the one that its own file has, which may be computed there.
-fn class(app: &App, options: &Options) -> String {
-    app.commands_kind().unwrap_or_else(|| options.worker_class.clone())
-}
-
-/// uvicorn's workers would answer each request to Django's module for WSGI with an error.
-fn refuse_asgi_workers(app: &App, options: &Options) -> Result<(), SettingsError> {
-    let class = class(app, options);
-    if !options.is_django_wsgi || !class.to_ascii_lowercase().contains("uvicorn") {
-        return Ok(());
-    }
-    let entry = app.entry.clone();
-    let module = entry.split(':').next().unwrap_or_default();
-    // Django has both beside each other.
-    let asgi = module.rsplit_once('.').map_or("asgi".into(), |(it, _)| format!("{it}.asgi"));
-    Err(SettingsError::WorkersRunAsgi { class, entry, asgi })
-}
-
 /// What is kept and matters, then what is measured and differs from what the app's settings say.
 fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<Remark> {
-    let class = class(app, options);
+    let class = app.commands_kind().unwrap_or_else(|| options.worker_class.clone());
     let is_sync = class == "sync" && app.framework == Framework::Wsgi;
     let (is_preloaded, timeout_s) = (options.preload, options.timeout_s);
     let mut remarks = vec![PythonRemark::GunicornWorkers { is_preloaded, timeout_s }.into()];
@@ -102,7 +80,7 @@ mod tests {
     use super::*;
     use crate::server::Flags;
     use crate::server::inspection::assert_says;
-    use crate::terms::Configuration;
+    use crate::terms::{Configuration, SettingsError};
 
     const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"threads\":4,\
         \"worker_class\":\"gthread\",\"preload\":false,\"timeout_s\":30,\"max_requests\":500,\
@@ -152,22 +130,6 @@ mod tests {
             &read(&by_command, false, PRINTED).unwrap(),
             &["worker class eventlet is kept"],
         );
-    }
-
-    #[test]
-    fn workers_of_uvicorns_are_refused_where_the_entry_is_djangos_for_wsgi() {
-        let django = PRINTED.replace("\"timeout_s\"", "\"is_django_wsgi\":true,\"timeout_s\"");
-        let computed =
-            |printed: &str| printed.replace("\"gthread\"", "\"uvicorn.workers.UvicornWorker\"");
-        for (entry, asgi) in [("shop.wsgi:application", "shop.asgi"), ("wsgi", "asgi")] {
-            let app = App::new("/srv/shop", Framework::Wsgi, entry);
-            let class = "uvicorn.workers.UvicornWorker".into();
-            let why =
-                SettingsError::WorkersRunAsgi { class, entry: entry.into(), asgi: asgi.into() };
-            assert_eq!(read(&app, true, &computed(&django)).unwrap_err().why, why);
-            assert!(read(&app, true, &django).is_ok(), "{entry}");
-            assert!(read(&app, true, &computed(PRINTED)).is_ok(), "{entry} may be either");
-        }
     }
 
     #[test]

@@ -22,16 +22,15 @@ def plugins
 end
 
 # Those that they would load if a variable were set, each with that variable.
-def plugins_off(text)
+def plugins_off
   # Where it is compared with a value, that one is not known.
   waits = /^\s*plugin[\s(]+[:"'](\w+)["']?\)?\s+if\s+ENV(?:\.\w+\??)?[\[(]["'](\w+)["'](?!.*=)/
-  switched = text.scan(waits)
-  switched.reject { |name, _variable| plugins.include?(name) }
+  own_text.scan(waits).reject { |name, _variable| plugins.include?(name) }
 end
 
 # Sidekiq as the settings start it in each worker, in a block that has not run yet.
-def embedded(text)
-  text.include?("configure_embed") ? ["sidekiq"] : []
+def embedded
+  own_text.include?("configure_embed") ? ["sidekiq"] : []
 end
 
 # Action Cable's channels, but for those that all others are made of.
@@ -41,13 +40,9 @@ end
 
 # `named`: variables beside those by convention.
 def obeyed(named)
-  named -= [WORKERS, MIN_THREADS, MAX_THREADS].flat_map(&:keys)
-  least, others = named.partition { |name| name.include?("MIN") }
-  others = numbered(others)
+  others = numbered(named - [WORKERS, MIN_THREADS, MAX_THREADS].flat_map(&:keys))
   workers, most = WORKERS.merge(others), MAX_THREADS.merge(others)
-  # Puma takes no least number above the most.
-  least = MIN_THREADS.merge(numbered(least, 18))
-  [workers, least, most].each do |variables|
+  [workers, MIN_THREADS, most].each do |variables|
     variables.each { |name, number| ENV[name] = number.to_s }
   end
   options = load_settings
@@ -56,7 +51,7 @@ def obeyed(named)
     "workers" => workers.key(options[:workers].to_i),
     "max_threads" => most.key(options[:max_threads].to_i),
     # Often the same variable as for the most.
-    "min_threads" => least.merge(most).key(min_threads),
+    "min_threads" => MIN_THREADS.merge(most).key(min_threads),
     "min_threads_else" => min_threads,
   }
 end
@@ -67,7 +62,7 @@ print_inspection_of("puma") do
   require "puma/const"
 
   settle_environment("APP_ENV", "RACK_ENV", "RAILS_ENV")
-  obeys = ask_for_variables(own_variables) { |named| obeyed(named) }
+  obeys = ask_for_variables { |named| obeyed(named) }
   options = load_settings
   {
     "workers" => options[:workers].to_i,
@@ -79,8 +74,8 @@ print_inspection_of("puma") do
     "environment" => options[:environment].to_s,
     "obeys" => obeys,
     # What does something beside serving, such as a job runner; these two are Puma's own.
-    "plugins" => plugins - %w[tmp_restart systemd] + embedded(own_text),
-    "plugins_off" => plugins_off(own_text),
+    "plugins" => plugins - %w[tmp_restart systemd] + embedded,
+    "plugins_off" => plugins_off,
     "channels" => channels,
     "binds" => options[:binds] || [],
     "puma" => Puma::Const::PUMA_VERSION,

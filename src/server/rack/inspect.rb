@@ -16,15 +16,10 @@ def own_text
   ARGV[0] && File.file?(ARGV[0]) ? File.binread(ARGV[0]) : ""
 end
 
-# What the app's own settings have between quotation marks that sounds like a variable for workers
-# or threads.
-def own_variables
-  own_text.scan(/["'](\w*(?:WORKER|THREAD|CONCURRENCY|PROCESS)\w*)["']/).flatten.uniq
-end
-
-# Each with a number of its own, which settings rarely hold by themselves.
-def numbered(names, first = 101)
-  names.each_with_index.to_h { |name, index| [name, first + index] }
+# Each with a number of its own, which settings rarely hold by themselves: MIN_THREADS with a
+# smaller one than MAX_THREADS, as Puma insists on.
+def numbered(names)
+  names.sort.reverse.each.with_index(101).to_h
 end
 
 # What the block gives, asked in a process of its own, so that settings that have been loaded once
@@ -49,10 +44,11 @@ def ask_apart
 end
 
 # What the block finds that settings follow: of the variables that are usual alone, then also of
-# those that the settings name. One of these may be a switch that changes everything, or be refused
-# with a number in it: what was found without them comes first. Nil where the settings load in
-# neither case.
-def ask_for_variables(named)
+# those in the settings' quotation marks that sound like one for workers or threads. One of these
+# may be a switch that changes everything, or be refused with a number in it: what was found without
+# them comes first. Nil where the settings load in neither case.
+def ask_for_variables
+  named = own_text.scan(/["'](\w*(?:WORKER|THREAD|CONCURRENCY|PROCESS)\w*)["']/).flatten.uniq
   found = [[], named].uniq.filter_map { |others| ask_apart { yield others } }
   found.reduce { |first, second| first.merge(second) { |_name, one, other| one || other } }
 end

@@ -62,8 +62,19 @@ pub const ENVIRONMENT: [&str; 3] = ["RACK_ENV", "RAILS_ENV", "APP_ENV"];
 
 /// The name of the environment that the app runs in: production, unless the user says otherwise.
 pub fn environment(app: &App) -> &str {
-    let own = ENVIRONMENT.iter().find_map(|name| app.env.get(*name));
+    named(&app.env)
+}
+
+fn named(own: &BTreeMap<String, String>) -> &str {
+    let own = ENVIRONMENT.iter().find_map(|name| own.get(*name));
     own.map_or("production", String::as_str)
+}
+
+/// Each of the variables that name it as the user has it, or else as the user has another of them.
+pub fn environments(own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let usual = named(own);
+    let of = |name: &str| own.get(name).map_or(usual, String::as_str);
+    ENVIRONMENT.map(|name| (name.to_string(), of(name).to_string())).into()
 }
 
 /// What is to be said where the app's own settings were read for another environment than it is
@@ -84,14 +95,10 @@ pub fn other_environment(
 /// into its folder; what Bundler makes of the lock file is what the user's own start makes of it: a
 /// frozen one would refuse what that accepts (Bundler 4: a lock file whose checksums are empty).
 pub fn production(Launch { app, listen, scratch, .. }: Launch<'_>) -> BTreeMap<String, String> {
-    let mut env = BTreeMap::new();
+    let mut env = environments(&app.env);
     let mut set = |name: &str, value: String| {
         env.insert(name.to_string(), value);
     };
-    for name in ENVIRONMENT {
-        let own = app.env.get(name).cloned();
-        set(name, own.unwrap_or_else(|| environment(app).to_string()));
-    }
     set("PORT", port(listen).to_string());
     if app.framework == Framework::Rails {
         set("RAILS_LOG_TO_STDOUT", "1".into());

@@ -47,7 +47,7 @@ print_inspection_of("thin") do
   require "yaml"
 
   settle_environment("RACK_ENV", "RAILS_ENV", "APP_ENV")
-  obeys = ask_for_variables(own_variables) { |named| obeyed(named) }
+  obeys = ask_for_variables { |named| obeyed(named) }
   settings = load_settings
   listeners = %w[socket address port].filter_map { |name| settings[name] }
   {

@@ -30,7 +30,7 @@ print_inspection_of("unicorn") do
   require "unicorn"
 
   environment = settle_environment("RACK_ENV", "RAILS_ENV", "APP_ENV")
-  obeys = ask_for_variables(own_variables) { |named| obeyed(named) }
+  obeys = ask_for_variables { |named| obeyed(named) }
   settings = load_settings
   logs = [:stderr_path, :stdout_path].map { |name| settings[name] }
   {

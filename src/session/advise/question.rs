@@ -56,12 +56,11 @@ pub enum AdviseError {
     NothingTold { length_s: f64, socket: PathBuf },
     #[error(
         "nothing was told in {length_s:.0} s of any request by what is watched, process {watched}, \
-         and other processes told of theirs: {}, by the ids that they have for themselves; where \
-         what is watched is something else, such as a proxy in front of the app server, say which \
-         process the app server is, with --pid, or the address at which it listens itself",
-        list(.others)
+         and other processes told of theirs, such as {other}, by the id that it has for itself; \
+         where what is watched is something else, such as a proxy in front of the app server, say \
+         which process the app server is, with --pid, or the address at which it listens itself"
     )]
-    OthersTold { length_s: f64, watched: String, others: Vec<u32> },
+    OthersTold { length_s: f64, watched: String, other: u32 },
     #[error(
         "the server's processes have loaded a probe of another version, which is not understood; \
          write it anew with 'sweetspot advise --write-probe {}' (or take the gem of this version), \
@@ -87,19 +86,12 @@ impl AdviseError {
 }
 
 /// Said while it watches.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Meanwhile {
-    /// Nothing has been heard yet but of these processes, which are not watched.
-    Silent { for_s: f64, others: Vec<u32> },
+    /// Nothing has been heard yet, or only of processes that are not watched.
+    Silent { for_s: f64, has_others: bool },
     /// Once a second: since it began, and of how many requests was told.
     Seen { for_s: f64, requests: u64 },
-}
-
-/// Ids that a line has room for.
-fn list(pids: &[u32]) -> String {
-    const MOST: usize = 8;
-    let shown: Vec<String> = pids.iter().take(MOST).map(u32::to_string).collect();
-    shown.join(", ") + if pids.len() > MOST { ", …" } else { "" }
 }
 
 /// What the user said, or else what is seen.

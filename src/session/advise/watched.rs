@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use super::question::{AdviseError, Meanwhile, Question, setting};
 use super::running::Running;
 use crate::advise::{RateSeen, Seen, Sums, Times};
-use crate::monitor::host::{self, Host};
-use crate::monitor::{self, CoreChoice, Sampler, Watched};
+use crate::monitor::{self, CoreChoice, Sampler, Watched, host};
 use crate::report::outside::line;
 use crate::session::watch::{self, Subject};
-use crate::terms::{AdviseNote, BlindSpot, Cores, InsideUse, MonitorSecond, StopSignal};
+use crate::terms::{AdviseNote, BlindSpot, Cores, InsideUse, Machine, MonitorSecond, StopSignal};
 
 /// The kernel's queue of the probe's socket holds ten datagrams, and each process sends two a
 /// second, many of them at one moment.
@@ -56,8 +55,7 @@ pub fn seen(
 ) -> Result<Seen, AdviseError> {
     let watched = Watched { probe: Some(socket.to_path_buf()), ..watch::find(subject)? };
     let root = watched.roots[0];
-    let host = host::read_for(root);
-    let machine = host.machine(question.cores, question.memory);
+    let machine = host::read_for(root).machine(question.cores, question.memory);
     let mut sampler = Sampler::start(watched, CoreChoice::Allowed);
     // Other apps on this machine may have loaded the same probe.
     sampler.hear_the_watched_alone();
@@ -81,7 +79,7 @@ pub fn seen(
         match sum.sums.requests {
             0 if origin.elapsed() >= SILENT && !is_silence_told => {
                 is_silence_told = true;
-                tell(Meanwhile::Silent { for_s, others: sampler.others_told() });
+                tell(Meanwhile::Silent { for_s, has_others: sampler.other_told().is_some() });
             }
             0 => {}
             requests => tell(Meanwhile::Seen { for_s, requests }),
@@ -98,7 +96,7 @@ pub fn seen(
     // Who ends both by one Ctrl-C ends the watching.
     let ended = sampler.is_over() && !stop.is_raised();
     let ended = ended.then_some(AdviseNote::ServerEnded { after_s: length_s });
-    let remarks = changed.into_iter().chain(ended).chain(capped(question, &host));
+    let remarks = changed.into_iter().chain(ended).chain(capped(question, &machine));
     Ok(Seen {
         setting: setting(question, workers, threads)?,
         cores: machine.cores,
@@ -139,16 +137,14 @@ fn heard_at(sampler: &Sampler, socket: &Path) -> Result<(), AdviseError> {
 
 /// Why nothing was told of any request.
 fn nothing_told(sampler: &Sampler, root: u32, (length_s, socket): (f64, &Path)) -> AdviseError {
-    let others = sampler.others_told();
     let is_other_version = sampler.blind_spots().contains(&BlindSpot::ProbeOfOtherVersion);
-    let folder = || socket.parent().unwrap_or(socket).to_path_buf();
-    match () {
-        () if sampler.is_over() => AdviseError::Ended,
-        () if !others.is_empty() => {
-            AdviseError::OthersTold { length_s, watched: named(root), others }
+    match sampler.other_told() {
+        _ if sampler.is_over() => AdviseError::Ended,
+        Some(other) => AdviseError::OthersTold { length_s, watched: named(root), other },
+        None if is_other_version => {
+            AdviseError::OtherVersion { folder: socket.parent().unwrap_or(socket).to_path_buf() }
         }
-        () if is_other_version => AdviseError::OtherVersion { folder: folder() },
-        () => AdviseError::NothingTold { length_s, socket: socket.to_path_buf() },
+        None => AdviseError::NothingTold { length_s, socket: socket.to_path_buf() },
     }
 }
 
@@ -160,10 +156,9 @@ fn named(pid: u32) -> String {
     if name.is_empty() { pid.to_string() } else { format!("{pid} ({name})") }
 }
 
-/// What was said to be there, and is more than the server may use.
-fn capped(question: &Question, host: &Host) -> Vec<AdviseNote> {
-    let there = host.machine(None, None);
-    let (usable_cores, usable_bytes) = (there.cores.get(), there.memory_bytes.0);
+/// What was said to be there, and is more than the server may use: then `machine` has less.
+fn capped(question: &Question, machine: &Machine) -> Vec<AdviseNote> {
+    let (usable_cores, usable_bytes) = (machine.cores.get(), machine.memory_bytes.0);
     let cores = question.cores.map(Cores::get).filter(|asked| *asked > usable_cores);
     let cores = cores.map(|asked_cores| AdviseNote::FewerCoresThere { asked_cores, usable_cores });
     let memory = question.memory.map(|asked| asked.0).filter(|asked| *asked > usable_bytes);
@@ -326,8 +321,7 @@ mod tests {
 
     #[test]
     fn more_than_the_server_may_use_is_said_to_be_so() {
-        let host = host::read();
-        let there = host.machine(None, None);
+        let there = host::read().machine(None, None);
         let question = |cores: f64, bytes: u64| Question {
             source: Source::Perfm { file: "x".into(), instances: 1 },
             workers: None,
@@ -337,8 +331,8 @@ mod tests {
             slo: None,
         };
         let (cores, bytes) = (there.cores.get(), there.memory_bytes.0);
-        assert_eq!(capped(&question(cores, bytes), &host), []);
-        let more = capped(&question(2.0 * cores, 2 * bytes), &host);
+        assert_eq!(capped(&question(cores, bytes), &there), []);
+        let more = capped(&question(2.0 * cores, 2 * bytes), &there);
         assert_eq!(
             more,
             [

@@ -24,8 +24,7 @@ use crate::terms::{
 use crate::trial::{Left, Order, Outcome, Runner};
 
 /// Commands that make the folder ready run as the app will.
-pub(in crate::session) const PRODUCTION: [&str; 3] =
-    ["RACK_ENV=production", "RAILS_ENV=production", "APP_ENV=production"];
+const PRODUCTION: [&str; 3] = ["RACK_ENV=production", "RAILS_ENV=production", "APP_ENV=production"];
 
 /// So long such a command may take: a repository over a slow link, compiled assets and hundreds of
 /// migrations take minutes.

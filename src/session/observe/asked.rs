@@ -3,9 +3,8 @@
 //!
 //! In: a path and parameters. Out: the status and an object, or why there is none.
 
-use std::cell::Cell;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -15,8 +14,6 @@ use crate::http_client::{Limits, Peer, Reply};
 use crate::report::outside::{line, truncate};
 
 const LIMITS: Limits = Limits { time: Duration::from_secs(60), bytes: 64 << 20 };
-/// What took so long was cut off by the limit of time.
-const LATE: Duration = Duration::from_secs(59);
 /// What a URL's query does not hold as it is (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Longest text of theirs that is shown, characters.
@@ -36,26 +33,27 @@ pub type Tell = fn(&str);
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum AskError {
-    #[error("could not reach {who} at {url}: {what}; is it running, and is that its address?")]
+    #[error(
+        "could not reach {who} at {url}: {what}; is it running, and is that its address? Where it \
+         only takes long, ask for a shorter range"
+    )]
     Unreachable { who: &'static str, url: String, what: String },
     #[error("{who} at {url} answered {status}: {said}")]
     Refused { who: &'static str, url: String, status: u16, said: String },
     #[error("{url} answered {status}, but not as {who} does; {hint}")]
     Stranger { who: &'static str, url: String, status: u16, hint: &'static str },
-    #[error("what {who} at {url} answered broke off, or is longer than 64 MiB")]
-    Cut { who: &'static str, url: String },
     #[error(
-        "{who} at {url} did not answer one of the questions within {within_s} s; ask again when it \
-         has less to do, or for a shorter range"
+        "what {who} at {url} answered broke off, took longer than a minute or is longer than 64 \
+         MiB; ask for a shorter range"
     )]
-    Late { who: &'static str, url: String, within_s: u64 },
+    Cut { who: &'static str, url: String },
 }
 
 impl AskError {
     /// The user's to mend on the command line.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Cut { .. } | Self::Late { .. } => false,
+            Self::Unreachable { .. } | Self::Cut { .. } => false,
             // A question that is none, or that cannot be carried out.
             Self::Refused { status, .. } => [400, 422].contains(status),
             Self::Stranger { .. } => true,
@@ -89,16 +87,11 @@ impl Api {
             let wait_s = wait.as_secs();
             (self.tell)(&format!("{who} wants to be asked less; it is asked again in {wait_s} s"));
         };
-        let began = Cell::new(Instant::now());
-        let ask = || {
-            began.set(Instant::now());
-            self.peer.get(&rest, LIMITS)
-        };
-        let reply = patiently(ask, tell, thread::sleep);
-        let is_late = began.get().elapsed() >= LATE;
+        let reply = patiently(|| self.peer.get(&rest, LIMITS), tell, thread::sleep);
         let reply = match reply {
-            Ok(reply) if !reply.is_cut => reply,
-            failed => return Err(no_reply((who, url), failed.err(), is_late)),
+            Ok(reply) if reply.is_cut => return Err(AskError::Cut { who, url }),
+            Ok(reply) => reply,
+            Err(what) => return Err(AskError::Unreachable { who, url, what: line(&what) }),
         };
         match serde_json::from_str(&reply.body) {
             Ok(answer @ Value::Object(_)) => Ok((reply.status, answer)),
@@ -131,15 +124,6 @@ impl Api {
     }
 }
 
-/// Why there is no whole reply; `what`: in the words of whoever asked, `None` where it was cut.
-fn no_reply((who, url): (&'static str, String), what: Option<String>, is_late: bool) -> AskError {
-    match what {
-        _ if is_late => AskError::Late { who, url, within_s: LIMITS.time.as_secs() },
-        Some(what) => AskError::Unreachable { who, url, what: line(&what) },
-        None => AskError::Cut { who, url },
-    }
-}
-
 /// Asks again where too much is asked. `tell`: before each wait.
 fn patiently(
     ask: impl Fn() -> Result<Reply, String>,
@@ -163,7 +147,7 @@ fn patiently(
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
 
     use super::*;
 
@@ -183,18 +167,6 @@ mod tests {
         let reply = patiently(ask, |_| told.set(told.get() + 1), wait).unwrap();
         assert_eq!(told.get(), waited.borrow().len(), "nobody waits without a word");
         (reply.status, waited.into_inner())
-    }
-
-    #[test]
-    fn what_takes_too_long_is_told_from_what_is_not_there() {
-        let said = |what: Option<&str>, is_late: bool| {
-            let who = ("Prometheus", "http://127.0.0.1:9090".to_string());
-            no_reply(who, what.map(str::to_string), is_late).to_string()
-        };
-        assert!(said(Some("it did not answer in time"), true).contains("within 60 s"));
-        assert!(said(None, true).contains("within 60 s"), "in the middle of a reply");
-        assert!(said(Some("refused"), false).contains("is it running"));
-        assert!(said(None, false).contains("broke off"));
     }
 
     #[test]

@@ -55,13 +55,13 @@ pub fn blocks(
     Ok((both, notes))
 }
 
-/// How far what is said of two settings at once holds when somebody looks again; `None` where they
-/// were not there at once. `blocks`: those that were looked at.
-pub fn looking_again(when: When, blocks: Blocks) -> Option<CompareNote> {
+/// What was set beside each other, and how far it holds when somebody looks again. `blocks`: those
+/// that were looked at.
+pub fn looked_at(when: When, blocks: Blocks) -> CompareNote {
     match when {
-        When::BeforeAfter(..) => None,
-        When::Last(_) => Some(CompareNote::RanAtOnceLately { from: time(blocks.start_s) }),
-        When::Between(_) | When::Whole => Some(CompareNote::RanAtOnce),
+        When::BeforeAfter(..) => CompareNote::HoursMatched,
+        When::Last(_) => CompareNote::RanAtOnceLately { from: time(blocks.start_s) },
+        When::Between(_) | When::Whole => CompareNote::RanAtOnce,
     }
 }
 
@@ -87,13 +87,13 @@ mod tests {
         let now_s = 1_794_787_200 + 10_000;
         let when = When::Last(Duration::from_secs(3600));
         let ([first, _], _) = blocks(&asked(when), now_s, None).unwrap();
-        let Some(CompareNote::RanAtOnceLately { from }) = looking_again(when, first) else {
+        let CompareNote::RanAtOnceLately { from } = looked_at(when, first) else {
             panic!("{first:?}");
         };
         let again = When::Between(format!("{from}..").parse().unwrap());
         let ([second, _], notes) = blocks(&asked(again), now_s + 600, None).unwrap();
         assert_eq!((second.start_s, second.count), (first.start_s, first.count + 2));
         assert_eq!(notes, [], "an open end is not cut");
-        assert_eq!(looking_again(again, second), Some(CompareNote::RanAtOnce));
+        assert_eq!(looked_at(again, second), CompareNote::RanAtOnce);
     }
 }

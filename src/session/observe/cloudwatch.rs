@@ -164,7 +164,7 @@ fn observed(answer: &Value, blocks: Blocks) -> Option<Observed> {
     let [p95_s, requests, failed] = ASKED.map(|(id, ..)| values(answer, id, blocks));
     let unanswered = values(answer, UNANSWERED, blocks);
     let both = |(one, other): (Option<f64>, Option<f64>)| {
-        one.zip(other).map(|(one, other)| one + other).or(one).or(other)
+        one.into_iter().chain(other).reduce(|one, other| one + other)
     };
     let failed = failed.into_iter().zip(unanswered).map(both).collect();
     counted::observed(Counted { p95_s, requests, failed }, blocks)

@@ -3,8 +3,11 @@
 //! In: values by block. Out: p95, throughput and the share that failed.
 
 use super::range::Blocks;
-use crate::observe::{Observed, REQUESTS_LEAST};
+use crate::observe::Observed;
 use crate::terms::FigureKind;
+
+/// A block of fewer requests has no p95.
+const REQUESTS_LEAST: f64 = 20.0;
 
 /// What is not seen of an instance by who only counts its requests.
 pub const UNSEEN: [FigureKind; 3] =

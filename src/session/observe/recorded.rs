@@ -56,8 +56,9 @@ pub fn of_prometheus(
     let metrics = find(&names, named).map_err(ObserveError::NoLatency)?;
     let mut recorded = Recorded { notes, ..Recorded::default() };
     let counter = counter(prometheus, &sides[0], &names, &metrics.latency)?;
-    recorded.left_out = absent((&metrics, counter.is_some()), &names, named);
-    recorded.notes.push(CompareNote::MetricsRead { metrics: read(&metrics, counter.as_ref()) });
+    let read = read(&metrics, counter.as_ref());
+    recorded.left_out = absent(&read, &names, named);
+    recorded.notes.push(CompareNote::MetricsRead { metrics: read });
     recorded.a = observed(prometheus, &sides[0], &metrics, counter.as_ref())?;
     recorded.b = observed(prometheus, &sides[1], &metrics, counter.as_ref())?;
     if metrics.latency.shape == Shape::Classic {
@@ -136,26 +137,19 @@ fn read(metrics: &Metrics, counter: Option<&Counter>) -> Vec<MetricRead> {
     all.into_iter().filter_map(one).collect()
 }
 
-/// What no metric says. `counts_errors`: one says how requests ended.
-fn absent(
-    (metrics, counts_errors): (&Metrics, bool),
-    names: &BTreeSet<String>,
-    named: &[Named],
-) -> Vec<FigureLeftOut> {
-    let is_there = [
-        (FigureKind::QueueTime, metrics.queue.is_some()),
-        (FigureKind::Memory, metrics.memory.is_some()),
-        (FigureKind::CpuPerRequest, metrics.cpu.is_some()),
-        (FigureKind::Errors, counts_errors),
-    ];
-    let missing = is_there.into_iter().filter(|(_, is_there)| !is_there).map(|(figure, _)| {
+/// What no metric says.
+fn absent(read: &[MetricRead], names: &BTreeSet<String>, named: &[Named]) -> Vec<FigureLeftOut> {
+    let of = |figure: FigureKind| read.iter().find(|it| it.figure == figure);
+    let optional =
+        [FigureKind::QueueTime, FigureKind::Memory, FigureKind::CpuPerRequest, FigureKind::Errors];
+    let missing = optional.into_iter().filter(|figure| of(*figure).is_none()).map(|figure| {
         let wanted = named.iter().find(|it| it.figure == figure);
         let near = wanted.map_or_else(Vec::new, |it| near(names, Some(&it.name)));
         FigureLeftOut::MetricAbsent { figure, near }
     });
-    let summary = (metrics.latency.shape == Shape::Summary).then(|| FigureLeftOut::OnlySummary {
+    let summary = of(FigureKind::LatencyMean).map(|it| FigureLeftOut::OnlySummary {
         figure: FigureKind::LatencyP95,
-        metric: metrics.latency.name.clone(),
+        metric: it.metric.clone(),
     });
     summary.into_iter().chain(missing).collect()
 }
@@ -253,11 +247,11 @@ mod tests {
         let metrics = find(&names, &[]).unwrap();
         let counter = ("http_requests_total".to_string(), ENDINGS[0]);
         for counter in [None, Some(&counter)] {
-            let left_out = absent((&metrics, counter.is_some()), &names, &[]);
+            let read = read(&metrics, counter);
+            let left_out = absent(&read, &names, &[]);
             let is_errors = |it: &FigureLeftOut| {
                 matches!(it, FigureLeftOut::MetricAbsent { figure: FigureKind::Errors, .. })
             };
-            let read = read(&metrics, counter);
             let has_errors = read.iter().any(|it| it.figure == FigureKind::Errors);
             assert_eq!(left_out.iter().any(is_errors), counter.is_none());
             assert_eq!(has_errors, counter.is_some());

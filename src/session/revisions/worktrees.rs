@@ -19,8 +19,8 @@ use super::variables::{Folders, OwnVariables};
 use crate::place::PlaceError;
 use crate::place::local::services::Services;
 use crate::place::local::{OWN_PROGRAM, scratch_places};
-use crate::server::{App, CommandLine, RunAs};
-use crate::session::lab::{PREPARATION, PRODUCTION};
+use crate::server::{self, App, CommandLine, RunAs};
+use crate::session::lab::PREPARATION;
 use crate::terms::{CompareNote, StopSignal, Task};
 
 /// A checkout that takes longer has stopped.
@@ -189,7 +189,9 @@ impl Worktrees {
         own: OwnVariables,
     ) -> Result<(), PlaceError> {
         let shell = ["sh", "-c", command].map(str::to_string);
-        let words = ["env".to_string()].into_iter().chain(environment(given)).chain(shell);
+        let named =
+            server::environments(given).into_iter().map(|(name, it)| format!("{name}={it}"));
+        let words = ["env".to_string()].into_iter().chain(named).chain(shell);
         let what = Task::RunSetup { command: command.to_string() };
         self.services.set_public(own.inherited);
         let env = given.clone().into_iter().chain(own.all).collect();
@@ -214,15 +216,6 @@ impl Drop for Worktrees {
     fn drop(&mut self) {
         self.made.iter().for_each(|at| self.repository.remove_worktree(at));
     }
-}
-
-/// The variables that name the environment, but those that the user gave: as the app's server will
-/// have them, production unless one of the user's says otherwise.
-fn environment(given: &BTreeMap<String, String>) -> Vec<String> {
-    let all = PRODUCTION.iter().filter_map(|it| it.split_once('='));
-    let own = all.clone().find_map(|(name, _)| given.get(name));
-    let others = all.filter(|(name, _)| !given.contains_key(*name));
-    others.map(|(name, usual)| format!("{name}={}", own.map_or(usual, String::as_str))).collect()
 }
 
 /// What becomes of an ignored path in a worktree.
@@ -268,7 +261,7 @@ fn parts(path: &Path, top: &Path) -> Vec<PathBuf> {
 /// Composer's loader, or a file beside it, which calls it.
 fn is_loader(at: &Path) -> bool {
     let is_beside = at.parent().is_some_and(|folder| folder.join(LOADER).is_file());
-    is_beside && (at.is_file() || Path::new(LOADER).parent().is_some_and(|it| at.ends_with(it)))
+    is_beside && (at.is_file() || at.ends_with("composer"))
 }
 
 /// A link to what the working folder has, where the revision has not its own; was one made?
@@ -336,19 +329,6 @@ mod tests {
         let packages = packages.map(|name| Path::new("vendor").join(name));
         assert_eq!(all("vendor"), BTreeSet::from(packages));
         assert_eq!(all("node_modules"), BTreeSet::from([PathBuf::from("node_modules")]));
-    }
-
-    #[test]
-    fn a_command_runs_in_the_environment_that_the_user_names_or_in_production() {
-        let others = |given: &[(&str, &str)]| {
-            let text = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
-            environment(&given.iter().map(text).collect()).join(" ")
-        };
-        let usual = "RACK_ENV=production RAILS_ENV=production APP_ENV=production";
-        assert_eq!(others(&[("A", "1")]), usual);
-        assert_eq!(others(&[("RAILS_ENV", "staging")]), "RACK_ENV=staging APP_ENV=staging");
-        let both = [("RAILS_ENV", "staging"), ("RACK_ENV", "production")];
-        assert_eq!(others(&both), "APP_ENV=production");
     }
 
     #[test]

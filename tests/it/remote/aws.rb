@@ -153,7 +153,7 @@ deploy = lambda do |arn, tasks, is_afresh|
     state["begun"] = state["begun"].to_i + 1
     newest = { "id" => "ecs-svc/#{state["begun"]}", "status" => "PRIMARY", "pendingCount" => 0,
       "rolloutState" => "IN_PROGRESS", "taskDefinition" => arn, "runningCount" => 0,
-      "failedTasks" => 0, "createdAt" => Time.now.to_f }
+      "failedTasks" => 0 }
     shop["deployments"] = [newest, *old]
   end
   shop["deployments"].first["desiredCount"] = tasks

@@ -11,8 +11,8 @@ use crate::terms::{
     MachineDifference, MetricRead, NamedPart, NamedSetting, ShapeSummary, StageSummary,
 };
 
-/// More stages or paths than this are not named one by one.
-const NAMED: usize = 4;
+/// More stages than this are not named one by one.
+const STAGES_NAMED: usize = 4;
 
 pub fn machines(difference: &MachineDifference) -> String {
     let one = |it: &Machine| format!("{} with {} cores", it.cpu_model, it.cores);
@@ -77,13 +77,8 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
         ),
         CompareRefusal::MostlyGaps { present, possible } => format!(
             "cannot tell: of {possible} blocks, or days of ranges one after the other, only \
-             {present} have figures on both sides"
-        ),
-        CompareRefusal::BlocksQuiet { present, possible, block_s, needed } => format!(
-            "cannot tell: of {possible} blocks of {} only {present} have figures on both sides, \
-             and most of the others fewer than {needed} requests; give a longer --block (1h at \
-             most), or a busier time",
-            span(f64::from(*block_s))
+             {present} have figures on both sides; where requests are few, a longer --block (1h \
+             at most) has more of them"
         ),
     }
 }
@@ -100,8 +95,8 @@ fn shape(shape: &ShapeSummary) -> String {
     match shape {
         ShapeSummary::Constant => "one rate all the time".into(),
         ShapeSummary::Stages { stages } => {
-            let mut named: Vec<String> = stages.iter().take(NAMED).map(stage).collect();
-            let others = stages.len().saturating_sub(NAMED) as u64;
+            let mut named: Vec<String> = stages.iter().take(STAGES_NAMED).map(stage).collect();
+            let others = stages.len().saturating_sub(STAGES_NAMED) as u64;
             if others > 0 {
                 named.push(count(others, "more stage", "more stages"));
             }
@@ -312,15 +307,10 @@ fn clocks_apart(ahead_s: f64) -> String {
 }
 
 fn code_shared(paths: &[String]) -> String {
-    let mut named: Vec<String> = paths.iter().take(NAMED).cloned().collect();
-    let others = paths.len().saturating_sub(NAMED) as u64;
-    if others > 0 {
-        named.push(count(others, "more path", "more paths"));
-    }
     format!(
         "A and B may both run code of the working folder, by {}: what they differ by in there is \
          not measured; --prepare 'COMMAND' makes each its own, such as 'npm ci && npm run build'",
-        English.list(&named)
+        English.list(paths)
     )
 }
 

@@ -421,10 +421,6 @@ mod tests {
                 "switch the app's rate limit off for the measurement, or except the address that \
                  the load comes from (on this machine 127.0.0.1)",
             ),
-            (
-                ReplyAdvice::NameExistingPage { list: None },
-                "name a page that exists with --target 'GET /path'",
-            ),
         ] {
             assert_eq!(to_reply(&said), expected);
         }

@@ -71,10 +71,6 @@ fn settings(error: &SettingsError) -> String {
         SettingsError::NotInstalled { server, error } => {
             format!("{server} is not installed ({error})")
         }
-        SettingsError::WorkersRunAsgi { class, entry, asgi } => format!(
-            "its workers ({class}) run ASGI apps, and {entry} is a WSGI app: name the ASGI app, \
-             such as --entry {asgi}"
-        ),
         SettingsError::NoWorkers => {
             "the app's own setting cannot run: 0 is not a number of workers from 1".into()
         }

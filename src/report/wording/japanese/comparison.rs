@@ -10,8 +10,8 @@ use crate::terms::{
     MachineDifference, MetricRead, NamedPart, NamedSetting, ShapeSummary, StageSummary,
 };
 
-/// More stages or paths than this are not named one by one.
-const NAMED: usize = 4;
+/// More stages than this are not named one by one.
+const STAGES_NAMED: usize = 4;
 
 pub fn machines(difference: &MachineDifference) -> String {
     let one = |it: &Machine| format!("{}（{} コア）", it.cpu_model, it.cores);
@@ -81,12 +81,7 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
         ),
         CompareRefusal::MostlyGaps { present, possible } => format!(
             "判定できません。期間の {possible} 個（前後を比べるときは日）のうち、両方に値があるのは {present} \
-             個だけです"
-        ),
-        CompareRefusal::BlocksQuiet { present, possible, block_s, needed } => format!(
-            "判定できません。{} ごとの {possible} 個のうち、両方に値があるのは {present} 個だけで、残りの多くはリクエストが {needed} \
-             件に足りません。--block を長く（1h まで）するか、もっと混む時間にしてください",
-            span(f64::from(*block_s))
+             個だけです。リクエストが少ないときは、--block を長く（1h まで）してください"
         ),
     }
 }
@@ -103,8 +98,8 @@ fn shape(shape: &ShapeSummary) -> String {
     match shape {
         ShapeSummary::Constant => "一定のレート".into(),
         ShapeSummary::Stages { stages } => {
-            let mut named: Vec<String> = stages.iter().take(NAMED).map(stage).collect();
-            let others = stages.len().saturating_sub(NAMED);
+            let mut named: Vec<String> = stages.iter().take(STAGES_NAMED).map(stage).collect();
+            let others = stages.len().saturating_sub(STAGES_NAMED);
             if others > 0 {
                 named.push(format!("さらに {others} 段階"));
             }
@@ -299,15 +294,10 @@ fn metrics_read(metrics: &[MetricRead]) -> String {
 }
 
 fn code_shared(paths: &[String]) -> String {
-    let mut named: Vec<String> = paths.iter().take(NAMED).cloned().collect();
-    let others = paths.len().saturating_sub(NAMED);
-    if others > 0 {
-        named.push(format!("ほか {others} 個"));
-    }
     format!(
         "A と B のどちらも、作業フォルダーのコードを動かしているかもしれません（{}）。そこにある違いは計測されません。\
          --prepare 'COMMAND' でそれぞれに作れます（'npm ci && npm run build' など）",
-        Japanese.list(&named)
+        Japanese.list(paths)
     )
 }
 

@@ -87,10 +87,6 @@ fn settings(error: &SettingsError) -> String {
         SettingsError::NotInstalled { server, error } => {
             format!("{server} がインストールされていません（{error}）")
         }
-        SettingsError::WorkersRunAsgi { class, entry, asgi } => format!(
-            "ワーカー（{class}）は ASGI のアプリを動かすものですが、{entry} は WSGI のアプリです。ASGI \
-             のアプリを指定してください（例: --entry {asgi}）"
-        ),
         SettingsError::NoWorkers => "アプリ自身の設定のワーカー数が 0 です".into(),
         SettingsError::NoThreads => "アプリ自身の設定のスレッド数が 0 です".into(),
         SettingsError::NoNumberOfWorkers { setting, value } => {
