@@ -12,9 +12,11 @@ use crate::process::{Ended, Kept, program, sweetspot, unused_address, wait_until
 use crate::schema::assert_valid;
 use crate::turn::Turn;
 
-/// Two pages: one that computes a little and waits a little, one that waits for long.
+/// Two pages: one that computes a little and waits a little, one that waits for long. There is a
+/// file once it was asked.
 const APP: &str = r#"
 run(lambda do |env|
+  $asked ||= File.write("asked", "")
   end_s = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) + 0.001
   nil while Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID) < end_s
   sleep(env["PATH_INFO"].start_with?("/reports") ? 0.06 : 0.004)
@@ -55,7 +57,7 @@ impl Site {
         Self { folder, _puma: puma, address, _turn: turn }
     }
 
-    /// Poisson traffic for a while, on two pages.
+    /// Poisson traffic for a while, on two pages; it has begun.
     fn traffic(&self) -> Kept {
         let url = format!("http://{}", self.address);
         let mut command = program(self.folder.path());
@@ -70,7 +72,9 @@ impl Site {
             "30s",
         ]);
         command.args(["--target", "GET /items/17 weight=4", "--target", "GET /reports/2026", "-q"]);
-        Kept::start(command.stdout(Stdio::null()).stderr(Stdio::null()))
+        let traffic = Kept::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        wait_until("there is traffic", || self.folder.path().join("asked").exists());
+        traffic
     }
 
     fn advise(&self, arguments: &[&str]) -> Ended {
