@@ -12,7 +12,7 @@ use crate::plan::traffic::parse_time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     pub from_s: i64,
-    /// [`OPEN`]: until now.
+    /// The largest number there is: until now.
     pub to_s: i64,
 }
 
