@@ -147,18 +147,23 @@ mod tests {
     use crate::plan::recognise;
     use crate::server::find;
 
-    /// What is chosen for a folder with these files and a `config.ru`: server, its file, and
-    /// whether the app shows it.
-    fn chosen(files: &[(&str, &str)], asked: Option<&str>) -> (&'static str, String, bool) {
+    /// What is chosen for the app of a folder with these files, and that app.
+    fn choice(files: &[(&str, &str)], asked: Option<&str>) -> (Result<Chosen, AppError>, App) {
         let folder = tempfile::tempdir().unwrap();
-        for (name, content) in files.iter().chain([&("config.ru", "run App\n")]) {
+        for (name, content) in files {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
         let mut app = recognise(folder.path()).unwrap();
         let asked = asked.map(|name| find(name).unwrap());
-        let chosen = choose_server(&mut app, asked).unwrap();
+        (choose_server(&mut app, asked), app)
+    }
+
+    /// The same where there is a `config.ru` too: server, its file, and whether the app shows it.
+    fn chosen(files: &[(&str, &str)], asked: Option<&str>) -> (&'static str, String, bool) {
+        let (chosen, app) = choice(&[files, &[("config.ru", "run App\n")]].concat(), asked);
+        let chosen = chosen.unwrap();
         let config = app.server_config.unwrap_or_default().display().to_string();
         (chosen.adapter.name(), config, chosen.is_shown)
     }
@@ -166,13 +171,8 @@ mod tests {
     #[test]
     fn an_app_gets_a_server_that_runs_it() {
         let chosen = |files: &[(&str, &str)], asked: Option<&str>| {
-            let folder = tempfile::tempdir().unwrap();
-            for (name, content) in files {
-                fs::write(folder.path().join(name), content).unwrap();
-            }
-            let mut app = recognise(folder.path()).unwrap();
-            let asked = asked.map(|name| find(name).unwrap());
-            choose_server(&mut app, asked)
+            let (chosen, app) = choice(files, asked);
+            chosen
                 .map(|chosen| (chosen.adapter.name(), app.worker_kind))
                 .map_err(|error| error.to_string())
         };
@@ -256,14 +256,9 @@ mod tests {
     #[test]
     fn a_server_that_is_known_by_its_command_alone_is_not_taken_for_another() {
         let refused = |files: &[(&str, &str)], asked: Option<&str>| {
-            let folder = tempfile::tempdir().unwrap();
-            for (name, content) in files {
-                fs::write(folder.path().join(name), content).unwrap();
-            }
-            let mut app = recognise(folder.path()).unwrap();
-            let asked = asked.map(|name| find(name).unwrap());
-            let chosen = choose_server(&mut app, asked);
-            chosen.map_or_else(|error| error.to_string(), |chosen| chosen.adapter.name().into())
+            choice(files, asked)
+                .0
+                .map_or_else(|error| error.to_string(), |chosen| chosen.adapter.name().into())
         };
         let asgi = ("asgi.py", "application = get_asgi_application()\n");
         let daphne = ("Procfile", "web: daphne -p $PORT asgi:application\n");
